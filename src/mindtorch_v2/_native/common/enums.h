@@ -1,4 +1,5 @@
-/* Numbers that Python and C share, as C exports them: a dictionary of names and values, which a test compares with Python's. */
+/* Numbers that Python and C share, as C exports them: a dictionary of names and values, which a test compares with
+ * Python's. */
 #ifndef MINDTORCH_ENUMS_H
 #define MINDTORCH_ENUMS_H
 

@@ -1,7 +1,8 @@
-/* The hash table of the native part: open addressing, a power of two of slots of which at most half are used, no deletion.
+/* The hash table of the native part: open addressing, a power of two of slots of which at most half are used, no
+ * deletion.
  *
- * A map holds structs of any kind; one of zeros is a free slot. Who uses it describes its slots by a MapKind, whose functions the compiler
- * inlines, so that a map costs what one written by hand does. Slots move when the map grows. */
+ * A map holds structs of any kind; one of zeros is a free slot. Who uses it describes its slots by a MapKind, whose
+ * functions the compiler inlines, so that a map costs what one written by hand does. Slots move when the map grows. */
 #ifndef MINDTORCH_HASH_MAP_H
 #define MINDTORCH_HASH_MAP_H
 
@@ -78,7 +79,8 @@ MAP_INLINE void map_free(HashMap *map)
     *map = (HashMap){0};
 }
 
-/* Eight bytes at a time, mixed by multiplication; the last step spreads high bits into the low ones that pick a slot. */
+/* Eight bytes at a time, mixed by multiplication; the last step spreads high bits into the low ones that pick a slot.
+ */
 static inline __attribute__((unused)) uint64_t hash_bytes(const void *data, size_t size)
 {
     const unsigned char *at = data;
@@ -100,7 +102,7 @@ MAP_INLINE uint64_t hash_pointer(const void *pointer)
     return ((uint64_t)(uintptr_t)pointer >> 4) * 0x9E3779B97F4A7C15u >> 20;
 }
 
-/* --- texts, or any bytes, to numbers ---------------------------------------------------------------------------------- */
+/* --- texts, or any bytes, to numbers */
 typedef struct {
     uint64_t hash;
     char *key; /* owned; NULL: a free slot */

@@ -14,8 +14,8 @@
     BIT(SUBCLASS, 512)
 
 #define KEY_BIT(name, value) KEY_##name = value,
-/* Accelerators have a bit each: the first stands among the small numbers, the others from KEY_FURTHER on. Which is whose is data:
- * _accelerators.py hands them out. */
+/* Accelerators have a bit each: the first stands among the small numbers, the others from KEY_FURTHER on. Which is
+ * whose is data: _accelerators.py hands them out. */
 enum { KEY_FIRST = 4, KEY_FURTHER = 10, KEY_END = 24 };
 enum {
     KEY_BITS(KEY_BIT) KEY_ACCELERATORS = KEY_FIRST | ((1 << KEY_END) - (1 << KEY_FURTHER)),

@@ -1,6 +1,6 @@
-/* numpy's memory while it is watched. numpy asks a handler for the data of every array (NEP 49), so that whichever kernel allocates,
- * results and scratch buffers alike are seen, and each end belongs to its own beginning. numpy's headers are not needed: what is
- * used of them is the published table of functions and the layout of a handler. */
+/* numpy's memory while it is watched. numpy asks a handler for the data of every array (NEP 49), so that whichever
+ * kernel allocates, results and scratch buffers alike are seen, and each end belongs to its own beginning. numpy's
+ * headers are not needed: what is used of them is the published table of functions and the layout of a handler. */
 #include "recorder/inline.h"
 #include "tensor.h"
 
@@ -102,7 +102,7 @@ static Handler handler = {
     .allocator = {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
 };
 
-/* --- in place or not ---------------------------------------------------------------------------------------------------- */
+/* --- in place or not */
 static int find_functions(void)
 {
     PyObject *module = PyImport_ImportModule("numpy._core._multiarray_umath");
@@ -126,7 +126,8 @@ static bool is_numpys(PyObject *capsule)
     return found && strcmp(found->name, "default_allocator") == 0;
 }
 
-/* The calling context's arrays are seen from now on: 1. 0 where somebody else's handler is in place: it is left alone. */
+/* The calling context's arrays are seen from now on: 1. 0 where somebody else's handler is in place: it is left alone.
+ */
 int allocator_set(void)
 {
     if (!own && find_functions() < 0)
@@ -164,7 +165,7 @@ PyObject *allocator_remove(PyObject *module, PyObject *ignored)
     Py_RETURN_NONE;
 }
 
-/* --- arrays ----------------------------------------------------------------------------------------------------------- */
+/* --- arrays */
 /* The header before the memory of an array that owns it; NULL where another handler allocated it. */
 static Header *header_of(const ArrayFields *fields)
 {
@@ -223,8 +224,8 @@ PyObject *allocator_watch_owner(PyObject *module, PyObject *array)
 
 PyObject *allocator_block(PyObject *module, PyObject *args)
 {
-    /* block_of(array, wanted): the number of the memory of an array that owns it; 0 where it was not allocated under watch, or was
-     * not noted and is not wanted. */
+    /* block_of(array, wanted): the number of the memory of an array that owns it; 0 where it was not allocated under
+     * watch, or was not noted and is not wanted. */
     (void)module;
     PyObject *array;
     int wanted;

@@ -1,15 +1,16 @@
 /* Calls of operators: a Call executes the plan of an op (see _dispatch/plan.py).
  *
- * It binds the arguments, runs the kernel on the tensors' arrays, or the op's kernel on tensors (of a device, of a composite, where
- * types are to be cast), makes the result, records its node and reports its event. What else is given (special modes, instances of
- * subclasses, names that are not known, anything wrong) goes to the Python function as it came. */
+ * It binds the arguments, runs the kernel on the tensors' arrays, or the op's kernel on tensors (of a device, of a
+ * composite, where types are to be cast), makes the result, records its node and reports its event. What else is given
+ * (special modes, instances of subclasses, names that are not known, anything wrong) goes to the Python function as it
+ * came. */
 #include "loops.h"
 #include "modes.h"
 #include "recorder/inline.h"
 
 #include <string.h>
 
-/* --- which kernel ------------------------------------------------------------------------------------------------------- */
+/* --- which kernel */
 /* Whether the kernel can take the arrays as they are: nothing is to be cast. */
 static bool types_fit(const Call *call, const Arguments *arguments)
 {
@@ -73,7 +74,7 @@ static int choose_kernel(Call *call, Arguments *arguments)
     return takes_arrays(call, arguments, device) ? DONE : find_boxed(call, arguments, device);
 }
 
-/* --- the kernel on arrays ----------------------------------------------------------------------------------------------- */
+/* --- the kernel on arrays */
 /* Puts the error that PyTorch gives in the place of the kernel's ValueError. */
 static void explain_error(const Call *call, const Arguments *arguments)
 {
@@ -134,8 +135,8 @@ static void release_arrays(Arguments *arguments, int count)
         Py_DECREF(arguments->array[i]);
 }
 
-/* A kernel may let other threads run, which may give a tensor another array: those in use are held. They are read again, because
- * beginning an event may have run Python. */
+/* A kernel may let other threads run, which may give a tensor another array: those in use are held. They are read
+ * again, because beginning an event may have run Python. */
 static int hold_arrays(const Call *call, Arguments *arguments)
 {
     for (int i = 0; i < call->count; i++) {
@@ -155,8 +156,8 @@ static int hold_arrays(const Call *call, Arguments *arguments)
     return 0;
 }
 
-/* Whether the operands of an elementwise op lie in memory in different orders, so that numpy's choice for the result may not be
- * PyTorch's. */
+/* Whether the operands of an elementwise op lie in memory in different orders, so that numpy's choice for the result
+ * may not be PyTorch's. */
 static bool layouts_differ(const Call *call, const Arguments *arguments)
 {
     enum { C_CONTIGUOUS = 1 };
@@ -208,7 +209,7 @@ static PyObject *run_on_arrays(const Call *call, Arguments *arguments)
     return make_result(call, arguments, made);
 }
 
-/* --- the kernel on tensors ---------------------------------------------------------------------------------------------- */
+/* --- the kernel on tensors */
 /* Switches gradients back on, also while an error is on its way, which stays. */
 static int restore_grad(bool on)
 {
@@ -256,7 +257,7 @@ static PyObject *run(const Call *call, Arguments *arguments)
     return arguments->boxed ? run_on_tensors(call, arguments) : run_on_arrays(call, arguments);
 }
 
-/* --- the event ------------------------------------------------------------------------------------------------------------ */
+/* --- the event */
 /* Begins the event. Where no generator is given, the overload without that parameter is told. */
 static int begin_event(const Call *call, const Arguments *arguments)
 {

@@ -1,4 +1,5 @@
-/* Calls of operators: what the files call*.c and the engine share. A Call executes the plan that _dispatch/plan.py makes of an op. */
+/* Calls of operators: what the files call*.c and the engine share. A Call executes the plan that _dispatch/plan.py
+ * makes of an op. */
 #ifndef MINDTORCH_CALL_H
 #define MINDTORCH_CALL_H
 

@@ -16,7 +16,7 @@ static int own(Arguments *arguments, PyObject *made)
     return DONE;
 }
 
-/* --- binding ---------------------------------------------------------------------------------------------------------- */
+/* --- binding */
 static int bind_spread(Arguments *arguments, PyObject *const *args, Py_ssize_t count, int place)
 {
     if (count <= place)
@@ -65,7 +65,7 @@ int bind_arguments(const Call *call, Arguments *arguments, PyObject *const *args
     return bound;
 }
 
-/* --- what the arguments are ---------------------------------------------------------------------------------------------- */
+/* --- what the arguments are */
 static bool is_plain_number(PyObject *value)
 {
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
@@ -172,8 +172,9 @@ static bool is_common(PyObject *value)
            || PyBool_Check(value) || PyUnicode_CheckExact(value);
 }
 
-/* Whether a value is, or a list holds, something whose class has a __torch_function__, be it a subclass of Tensor or another class: the
- * Python function decides whether it is asked. The interpreter keeps the answers of such lookups by class. */
+/* Whether a value is, or a list holds, something whose class has a __torch_function__, be it a subclass of Tensor or
+ * another class: the Python function decides whether it is asked. The interpreter keeps the answers of such lookups by
+ * class. */
 static bool holds_asked(PyObject *value)
 {
     static PyObject *name;

@@ -1,7 +1,7 @@
 /* The node of a call whose result requires a gradient. */
 #include "call.h"
 
-/* --- edges ---------------------------------------------------------------------------------------------------------------- */
+/* --- edges */
 /* Where the gradient of an argument goes: a new reference, None where it needs none, NULL with an error set. */
 static PyObject *edge_of(const Gradient *gradient, PyObject *value)
 {
@@ -68,7 +68,7 @@ static int set_counts(const Call *call, const Arguments *arguments, Node *node)
     return set;
 }
 
-/* --- saved values ----------------------------------------------------------------------------------------------------------- */
+/* --- saved values */
 /* An output as it is saved: without its place in the graph, which would be a cycle. */
 static PyObject *saved_result(PyObject *output)
 {
@@ -152,7 +152,7 @@ static int set_saved(const Call *call, const Arguments *arguments, PyObject *mad
     return versioned && !versions ? -1 : 0;
 }
 
-/* --- the node ----------------------------------------------------------------------------------------------------------------- */
+/* --- the node */
 static int set_number(Node *node)
 {
     PyObject *now = PyList_GET_ITEM(next_sequence_nr, 0), *next = PyLong_FromLongLong(PyLong_AsLongLong(now) + 1);

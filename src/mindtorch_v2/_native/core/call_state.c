@@ -19,8 +19,9 @@ static PyObject *space, *thread_state, *s_mode, *s_grad;
 static long threads_without_grad;
 static bool overridden; /* whether a subclass of Tensor exists that is asked before operators */
 
-/* --- the thread's and the process's state ------------------------------------------------------------------------------ */
-/* The modes change in C, in one go: an interrupt in the midst of a change would leave the thread without gradients for good. */
+/* --- the thread's and the process's state */
+/* The modes change in C, in one go: an interrupt in the midst of a change would leave the thread without gradients for
+ * good. */
 int modes_set_bit(long bit, bool on)
 {
     mode_word = on ? mode_word | bit : mode_word & ~bit;
@@ -186,7 +187,7 @@ bool is_row_major(const Tensor *tensor)
     return fields && fields->flags & 1; /* numpy's C_CONTIGUOUS */
 }
 
-/* --- what calls need of the package ---------------------------------------------------------------------------------------- */
+/* --- what calls need of the package */
 static int take_inexact(PyObject *types)
 {
     enum { ROOM = sizeof inexact_types / sizeof *inexact_types };
@@ -206,8 +207,8 @@ static int make_keys(void)
 
 PyObject *calls_setup(PyObject *module, PyObject *args)
 {
-    /* setup_calls(Tensor, Parameter, ndarray, whether arrays can be read directly, explain, asarray, check_writable, types by
-     * number, bool type, inexact types, sequence, default type, settle, CPU, resolve) */
+    /* setup_calls(Tensor, Parameter, ndarray, whether arrays can be read directly, explain, asarray, check_writable,
+     * types by number, bool type, inexact types, sequence, default type, settle, CPU, resolve) */
     PyObject *tensor, *parameter, *array, *inexact, *default_type;
     int known;
     (void)module;

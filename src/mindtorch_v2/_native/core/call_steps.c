@@ -1,4 +1,5 @@
-/* The steps of an observed call, shown around the one kernel that does them all: the plan's steps (see _dispatch/steps.py). */
+/* The steps of an observed call, shown around the one kernel that does them all: the plan's steps (see
+ * _dispatch/steps.py). */
 #include "call.h"
 
 static int mark(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count)
@@ -20,7 +21,8 @@ static PyObject *run_inside(const Call *call, Arguments *arguments, int begun)
     return made;
 }
 
-/* Begins the event of the step that the kernel runs inside; 0 where there is none for so many dimensions, 1 otherwise. */
+/* Begins the event of the step that the kernel runs inside; 0 where there is none for so many dimensions, 1 otherwise.
+ */
 static int begin_step(const Steps *steps, PyObject *first, int dimensions, Core *core)
 {
     if (steps->kind == STEPS_NODE)
@@ -133,7 +135,8 @@ static PyObject *or_null(PyObject *value)
 
 int steps_read(PyObject *given, Steps *steps)
 {
-    /* (kind, op, name, constants, dimensions, constants for fewer, first operand, rank, whether the result is shown, expand) */
+    /* (kind, op, name, constants, dimensions, constants for fewer, first operand, rank, whether the result is shown,
+     * expand) */
     PyObject *op, *expand;
     int shows;
     if (!PyArg_ParseTuple(given, "iOOO!iO!iipO", &steps->kind, &op, &steps->name, &PyTuple_Type, &steps->constants,

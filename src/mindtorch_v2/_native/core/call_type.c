@@ -27,7 +27,8 @@ static int read_saved(PyObject *given, SavedValue *value)
 
 static int read_gradient(PyObject *given, Gradient *gradient)
 {
-    /* (node class, view_edge, versions_of, Slot, inputs, whether one is a list, saved values, only inexact, constant outputs) */
+    /* (node class, view_edge, versions_of, Slot, inputs, whether one is a list, saved values, only inexact, constant
+     * outputs) */
     PyObject *node, *inputs, *saved;
     int lists, only;
     if (!PyArg_ParseTuple(given, "OOOOO!pO!pI", &node, &gradient->view_edge, &gradient->versions_of, &gradient->slot,

@@ -1,9 +1,10 @@
-/* The loop of a backward pass, in C: what `_autograd.engine.Pass` does in Python, on the same objects, for one root and all leaves.
+/* The loop of a backward pass, in C: what `_autograd.engine.Pass` does in Python, on the same objects, for one root and
+ * all leaves.
  *
- * Targets (nodes and leaf tensors) are found in a small hash table by address; gradients wait there until all that a target
- * expects have arrived. Everything that computes (a node's `apply`, adding gradients, undoing a broadcast, accumulating into a leaf)
- * is a call back into Python, so that events, hooks and errors are the same as those of the Python loop. */
-#include "call.h"
+ * Targets (nodes and leaf tensors) are entries of a Pass (pass.h), where gradients wait until all that a target expects
+ * have arrived. Everything that computes (a node's `apply`, adding gradients, undoing a broadcast, accumulating into a
+ * leaf) is a call back into Python, so that events, hooks and errors are the same as those of the Python loop. */
+#include "pass.h"
 
 /* What the Python side lends; see configure(). */
 static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked, *names_of, *observer_slot;
@@ -11,167 +12,12 @@ static PyObject *s_node, *s_nr, *s_specs, *s_apply, *s_enter_node, *s_leave, *s_
 static PyObject *custom_node; /* the class of nodes that run the user's code */
 static PyObject *aten, *s_detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
 
-typedef struct {
-    PyObject *target;   /* owned; NULL marks a free place */
-    PyObject *gradient; /* owned: a tensor, or a list for nodes with several outputs; NULL while none has arrived */
-    Py_ssize_t waiting; /* gradients still to come */
-    int is_leaf;
-} Entry;
-
-typedef struct {
-    int64_t priority; /* small runs first: leaves, then nodes in the reverse order of their creation */
-    int64_t order;
-    Py_ssize_t entry;
-} Ready;
-
-typedef struct {
-    Entry *entries;
-    Py_ssize_t count, room;
-    Py_ssize_t *places; /* hash table of positions in `entries`, -1 where free */
-    Py_ssize_t mask;
-    Ready *heap;
-    Py_ssize_t ready, heap_room;
-    int64_t order;
-    int keep, create;
-    PyObject *observer, *enter, *leave; /* owned: the observer that was asked last, and its methods */
-    Core *core;                         /* the same, where it is the native recorder: it is called without Python */
-} Pass;
-
-#define LEAF_PRIORITY INT64_MIN
-
-/* --- the table ----------------------------------------------------------------------------------------------------- */
-static size_t hash_of(PyObject *object)
+static int is_leaf(PyObject *target)
 {
-    return ((size_t)object >> 4) * 0x9E3779B97F4A7C15ull >> 7;
+    return PyObject_TypeCheck(target, (PyTypeObject *)tensor_type);
 }
 
-static int grow(Pass *pass)
-{
-    Py_ssize_t size = pass->mask ? (pass->mask + 1) * 2 : 64;
-    Py_ssize_t *places = PyMem_Malloc((size_t)size * sizeof *places);
-    Entry *entries = PyMem_Realloc(pass->entries, (size_t)(size / 2) * sizeof *entries);
-    if (entries != NULL) {
-        pass->entries = entries;
-    }
-    if (places == NULL || entries == NULL) {
-        PyMem_Free(places);
-        PyErr_NoMemory();
-        return -1;
-    }
-    PyMem_Free(pass->places);
-    pass->places = places;
-    pass->mask = size - 1;
-    pass->room = size / 2;
-    for (Py_ssize_t i = 0; i < size; i++) {
-        places[i] = -1;
-    }
-    for (Py_ssize_t i = 0; i < pass->count; i++) {
-        size_t at = hash_of(entries[i].target) & (size_t)pass->mask;
-        while (places[at] >= 0) {
-            at = (at + 1) & (size_t)pass->mask;
-        }
-        places[at] = i;
-    }
-    return 0;
-}
-
-/* The entry of a target, made if it is new; -1 with an error set. `*made` tells. */
-static Py_ssize_t entry_of(Pass *pass, PyObject *target, int *made)
-{
-    *made = 0;
-    if (pass->count >= pass->room && grow(pass) < 0) {
-        return -1;
-    }
-    size_t at = hash_of(target) & (size_t)pass->mask;
-    while (pass->places[at] >= 0) {
-        if (pass->entries[pass->places[at]].target == target) {
-            return pass->places[at];
-        }
-        at = (at + 1) & (size_t)pass->mask;
-    }
-    int leaf = PyObject_TypeCheck(target, (PyTypeObject *)tensor_type);
-    pass->entries[pass->count] = (Entry){Py_NewRef(target), NULL, 0, leaf};
-    pass->places[at] = pass->count;
-    *made = 1;
-    return pass->count++;
-}
-
-static void free_pass(Pass *pass)
-{
-    for (Py_ssize_t i = 0; i < pass->count; i++) {
-        Py_XDECREF(pass->entries[i].gradient);
-        Py_DECREF(pass->entries[i].target);
-    }
-    PyMem_Free(pass->entries);
-    PyMem_Free(pass->places);
-    PyMem_Free(pass->heap);
-    Py_XDECREF(pass->observer);
-    Py_XDECREF(pass->enter);
-    Py_XDECREF(pass->leave);
-}
-
-/* --- the queue of what is ready ------------------------------------------------------------------------------------ */
-static int before(const Ready *a, const Ready *b)
-{
-    return a->priority != b->priority ? a->priority < b->priority : a->order < b->order;
-}
-
-static int push_ready(Pass *pass, Py_ssize_t entry)
-{
-    Entry *e = &pass->entries[entry];
-    int64_t priority = LEAF_PRIORITY;
-    if (!e->is_leaf) {
-        priority = -PyLong_AsLongLong(((Node *)e->target)->seq);
-        if (PyErr_Occurred()) {
-            return -1;
-        }
-    }
-    if (pass->ready == pass->heap_room) {
-        Py_ssize_t room = pass->heap_room ? pass->heap_room * 2 : 32;
-        Ready *heap = PyMem_Realloc(pass->heap, (size_t)room * sizeof *heap);
-        if (heap == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        pass->heap = heap;
-        pass->heap_room = room;
-    }
-    Ready item = {priority, pass->order++, entry};
-    Py_ssize_t at = pass->ready++;
-    while (at > 0 && before(&item, &pass->heap[(at - 1) / 2])) {
-        pass->heap[at] = pass->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    pass->heap[at] = item;
-    return 0;
-}
-
-static Py_ssize_t pop_ready(Pass *pass)
-{
-    Py_ssize_t entry = pass->heap[0].entry;
-    Ready last = pass->heap[--pass->ready];
-    Py_ssize_t at = 0;
-    for (;;) {
-        Py_ssize_t child = 2 * at + 1;
-        if (child >= pass->ready) {
-            break;
-        }
-        if (child + 1 < pass->ready && before(&pass->heap[child + 1], &pass->heap[child])) {
-            child++;
-        }
-        if (!before(&pass->heap[child], &last)) {
-            break;
-        }
-        pass->heap[at] = pass->heap[child];
-        at = child;
-    }
-    if (pass->ready > 0) {
-        pass->heap[at] = last;
-    }
-    return entry;
-}
-
-/* --- edges and gradients -------------------------------------------------------------------------------------------- */
+/* --- edges and gradients */
 /* The target that an edge leads to (a new reference), and which of its outputs; NULL with an error set. */
 static PyObject *target_of(PyObject *edge, Py_ssize_t *nr)
 {
@@ -212,7 +58,7 @@ static int count_targets(Pass *pass, Py_ssize_t root)
                 continue;
             }
             PyObject *target = target_of(edge, &nr);
-            Py_ssize_t entry = target == NULL ? -1 : entry_of(pass, target, &made);
+            Py_ssize_t entry = target == NULL ? -1 : pass_entry(pass, target, is_leaf(target), &made);
             Py_XDECREF(target);
             if (entry < 0) {
                 Py_DECREF(next);
@@ -330,7 +176,7 @@ static PyObject *conformed(PyObject *node, Py_ssize_t index, PyObject *edge, int
     return made;
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------- */
+/* --- events */
 /* Whether someone watches the process, and then how to report to them; -1 with an error set. */
 static int is_observed(Pass *pass)
 {
@@ -421,8 +267,9 @@ static PyObject *names_of_node(PyObject *node)
     return names;
 }
 
-/* --- running -------------------------------------------------------------------------------------------------------- */
-/* A leaf's first gradient, where only the pass holds it and nothing else can see its memory: it is taken over. 1 if that was done. */
+/* --- running */
+/* A leaf's first gradient, where only the pass holds it and nothing else can see its memory: it is taken over. 1 if
+ * that was done. */
 static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
 {
     if (pass->create || leaf->grad != Py_None || leaf->hooks != Py_None || leaf->post_hooks != Py_None
@@ -540,7 +387,7 @@ static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradien
             continue;
         }
         PyObject *target = target_of(edge, &nr);
-        Py_ssize_t entry = target == NULL ? -1 : entry_of(pass, target, &made);
+        Py_ssize_t entry = target == NULL ? -1 : pass_entry(pass, target, is_leaf(target), &made);
         Py_XDECREF(target);
         if (entry < 0) {
             return -1;
@@ -553,7 +400,7 @@ static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradien
                 return -1;
             }
         }
-        if (--pass->entries[entry].waiting == 0 && push_ready(pass, entry) < 0) {
+        if (--pass->entries[entry].waiting == 0 && pass_push(pass, entry) < 0) {
             return -1;
         }
     }
@@ -635,7 +482,7 @@ PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
     Py_ssize_t nr;
     int made;
     PyObject *target = target_of(args[0], &nr);
-    Py_ssize_t entry = target == NULL ? -1 : entry_of(&pass, target, &made);
+    Py_ssize_t entry = target == NULL ? -1 : pass_entry(&pass, target, is_leaf(target), &made);
     Py_XDECREF(target);
     PyObject *gradient = Py_NewRef(PyList_GET_ITEM(args[1], 0));
     int result = entry < 0 ? -1 : count_targets(&pass, entry);
@@ -646,12 +493,12 @@ PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
         result = deliver(&pass, entry, nr, gradient);
     }
     if (result == 0) {
-        result = push_ready(&pass, entry);
+        result = pass_push(&pass, entry);
     }
     while (result == 0 && pass.ready > 0) {
-        result = run_target(&pass, pop_ready(&pass));
+        result = run_target(&pass, pass_pop(&pass));
     }
-    free_pass(&pass);
+    pass_free(&pass);
     if (result < 0) {
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* Methods that are cleaned up after, whatever ends them: an interrupt may come before the first line of a `try`, or between the lines of
- * its handler, but not here. */
+/* Methods that are cleaned up after, whatever ends them: an interrupt may come before the first line of a `try`, or
+ * between the lines of its handler, but not here. */
 #include "modes.h"
 
 #include <stddef.h>

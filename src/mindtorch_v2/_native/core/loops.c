@@ -1,8 +1,9 @@
 /* Elementwise operators on a few elements, computed here: a call of numpy takes longer than the work.
  *
- * A loop serves contiguous operands of one shape and of one of three types, or an operand and a Python number, whose elements are at most
- * MOST. It declines everything else, which the op's kernel does. Results are those of the kernel bit by bit (test_loops.py). Arrays are made
- * through numpy's C interface, found at run time: the positions in its table are part of numpy's ABI. */
+ * A loop serves contiguous operands of one shape and of one of three types, or an operand and a Python number, whose
+ * elements are at most MOST. It declines everything else, which the op's kernel does. Results are those of the kernel
+ * bit by bit (test_loops.py). Arrays are made through numpy's C interface, found at run time: the positions in its
+ * table are part of numpy's ABI. */
 #include "loops.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ enum { FLOAT_NUMBER = 11, DOUBLE_NUMBER = 12, LONG_NUMBER = 7, LONG_LONG_NUMBER 
 
 typedef uint64_t Whole; /* int64 wraps around, as unsigned numbers do */
 
-/* --- the loops ------------------------------------------------------------------------------------------------------------ */
+/* --- the loops */
 /* z[i] = x[i] op y[i], where y is an array or one number that stands for all. */
 #define BINARY(name, T, R, expression)                                                                                 \
     static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)              \
@@ -133,7 +134,7 @@ static const Loop loops[] = {
     {"sum", 1, GIVES_ONE, false, FOR_ALL(sum)},
 };
 
-/* --- operands --------------------------------------------------------------------------------------------------------------- */
+/* --- operands */
 static bool is_plain(const ArrayFields *fields)
 {
     enum { WANTED = C_CONTIGUOUS | ALIGNED };
@@ -179,7 +180,8 @@ typedef union {
     double of_double;
 } Number;
 
-/* A Python number as an element of a floating type; whole numbers only where each type that lies between holds them exactly. */
+/* A Python number as an element of a floating type; whole numbers only where each type that lies between holds them
+ * exactly. */
 static bool read_number(PyObject *value, int type, Number *number)
 {
     double read;
@@ -210,7 +212,8 @@ static bool rest_is_unset(const Call *call, const Arguments *arguments, int oper
     return true;
 }
 
-/* The operands of a loop with two: arrays of one shape, or one array and something that stands for all elements of the other. */
+/* The operands of a loop with two: arrays of one shape, or one array and something that stands for all elements of the
+ * other. */
 typedef struct {
     const ArrayFields *a, *b; /* b: NULL where `number` stands for it */
     const void *number;
@@ -272,10 +275,11 @@ PyObject *loop_run(const Call *call, const Arguments *arguments)
     return made;
 }
 
-/* --- set-up ------------------------------------------------------------------------------------------------------------------- */
+/* --- set-up */
 PyObject *loops_setup(PyObject *module, PyObject *args)
 {
-    /* setup_loops(numpy's _ARRAY_API, dtype of bool): the numbers of the loops by name; none where the interface is not known. */
+    /* setup_loops(numpy's _ARRAY_API, dtype of bool): the numbers of the loops by name; none where the interface is not
+     * known. */
     PyObject *capsule, *names = PyDict_New();
     (void)module;
     if (!names || !PyArg_ParseTuple(args, "OO", &capsule, &bool_descr)) {

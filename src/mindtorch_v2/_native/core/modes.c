@@ -1,8 +1,10 @@
-/* Modes that last for a call or a block. Whoever changes them in C cannot be interrupted between the change and the moment from which
- * it is certain to be undone; in Python, an interrupt after `before = set_grad(False)` and before `try` leaves gradients off for good.
+/* Modes that last for a call or a block. Whoever changes them in C cannot be interrupted between the change and the
+ * moment from which it is certain to be undone; in Python, an interrupt after `before = set_grad(False)` and before
+ * `try` leaves gradients off for good.
  *
- * call_with_grad, call_in_scope, call_locked and Switch.run do something, call a function, and undo it whatever happened. A Switch does
- * the same for a `with` block, which calls __enter__ and __exit__ without looking for signals in between. */
+ * call_with_grad, call_in_scope, call_locked and Switch.run do something, call a function, and undo it whatever
+ * happened. A Switch does the same for a `with` block, which calls __enter__ and __exit__ without looking for signals
+ * in between. */
 #include "modes.h"
 
 #define WITH_KEYWORDS(name, function, doc)                                                                             \
@@ -19,7 +21,7 @@ static int use_special(int more)
     return modes_set_bit(KEY_SPECIAL, special_users > 0);
 }
 
-/* --- changes of the thread's state ------------------------------------------------------------------------------------------ */
+/* --- changes of the thread's state */
 static int set_one(PyObject *name, PyObject *value)
 {
     if (name == modes_grad_name())
@@ -41,8 +43,8 @@ static PyObject *wanted(PyObject *name, PyObject *value, PyObject *now)
     return PySequence_Concat(now, value);
 }
 
-/* Sets attributes of the thread's state and gives a dict of what they were, or True or False where it is `grad` alone; NULL, and nothing
- * is changed, on an error. */
+/* Sets attributes of the thread's state and gives a dict of what they were, or True or False where it is `grad` alone;
+ * NULL, and nothing is changed, on an error. */
 static PyObject *change(PyObject *changes)
 {
     PyObject *only = PyDict_GET_SIZE(changes) == 1 ? PyDict_GetItemWithError(changes, modes_grad_name()) : NULL;
@@ -85,7 +87,7 @@ static int put_back(PyObject *before)
     return failed && !type ? -1 : 0;
 }
 
-/* --- for a call ------------------------------------------------------------------------------------------------------------- */
+/* --- for a call */
 static bool takes(Py_ssize_t count, Py_ssize_t needed, const char *what)
 {
     if (count < needed)
@@ -158,7 +160,7 @@ PyObject *modes_call_locked(PyObject *module, PyObject *const *args, Py_ssize_t 
     return made;
 }
 
-/* --- for a block ------------------------------------------------------------------------------------------------------------ */
+/* --- for a block */
 typedef struct {
     PyObject_HEAD
     PyObject *before; /* as `change` gave it, or NULL while the block is not entered */

@@ -1,4 +1,5 @@
-/* The modes of the process and of each thread: kept in call.c, which reads them at every call, and changed for a while in modes.c. */
+/* The modes of the process and of each thread: kept in call.c, which reads them at every call, and changed for a while
+ * in modes.c. */
 #ifndef MINDTORCH_MODES_H
 #define MINDTORCH_MODES_H
 

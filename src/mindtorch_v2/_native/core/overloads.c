@@ -1,7 +1,7 @@
 /* Several overloads of one name, chosen by the classes of the arguments.
  *
- * The Python function chooses (see _dispatch/overloads.py) and has the choice remembered here; calls by position with classes that are known
- * go to their overload at once, everything else to the Python function. */
+ * The Python function chooses (see _dispatch/overloads.py) and has the choice remembered here; calls by position with
+ * classes that are known go to their overload at once, everything else to the Python function. */
 #include "call.h"
 
 #include <stddef.h>
@@ -45,7 +45,8 @@ static PyObject *overloads_call(PyObject *self, PyObject *const *args, size_t fl
 
 static PyObject *remember(PyObject *self, PyObject *args)
 {
-    /* remember(classes, target): which overload calls by position with arguments of these classes go to. Beyond some, nothing is kept. */
+    /* remember(classes, target): which overload calls by position with arguments of these classes go to. Beyond some,
+     * nothing is kept. */
     Overloads *overloads = (Overloads *)self;
     PyObject *classes, *target;
     if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &classes, &target))

@@ -1,9 +1,10 @@
-/* Kernels that numpy does not warn about: what a function computes with inf and nan is its result, on every thread, whatever the user
- * has told numpy to do about his own arrays.
+/* Kernels that numpy does not warn about: what a function computes with inf and nan is its result, on every thread,
+ * whatever the user has told numpy to do about his own arrays.
  *
- * numpy keeps its settings in a context variable. Setting and resetting that costs 140 ns; entering a context in which it stands as
- * we want it costs 35. A context can be entered once at a time, so those that nobody is in lie on a stack (the GIL guards it). Who
- * allocates arrays is such a setting too: while memory is watched there are contexts with our allocator. */
+ * numpy keeps its settings in a context variable. Setting and resetting that costs 140 ns; entering a context in which
+ * it stands as we want it costs 35. A context can be entered once at a time, so those that nobody is in lie on a stack
+ * (the GIL guards it). Who allocates arrays is such a setting too: while memory is watched there are contexts with our
+ * allocator. */
 #include "quiet.h"
 #include "call.h"
 
@@ -46,7 +47,8 @@ typedef struct {
     PyObject *function, *narrow; /* narrow: called instead for narrow element types; NULL where that is not wanted */
 } Quiet;
 
-/* Element types that are computed in a wider one (widening.py): numpy's half precision, and every type that a library registered. */
+/* Element types that are computed in a wider one (widening.py): numpy's half precision, and every type that a library
+ * registered. */
 enum { HALF_NUM = 23, FIRST_USER_NUM = 256 };
 static PyTypeObject *ndarray_class, *dtype_class;
 static PyObject *narrow_types; /* a tuple of our dtypes */
@@ -182,8 +184,8 @@ PyTypeObject Quiet_Type = {
 
 PyObject *quiet_setup(PyObject *module, PyObject *args)
 {
-    /* setup_quiet(variable, value, array class, dtype class, narrow types): numpy's settings, those that ignore everything, and how
-     * to tell arguments of narrow types. */
+    /* setup_quiet(variable, value, array class, dtype class, narrow types): numpy's settings, those that ignore
+     * everything, and how to tell arguments of narrow types. */
     PyObject *variable, *value, *arrays, *dtypes, *narrow;
     (void)module;
     if (!PyArg_ParseTuple(args, "O!OO!O!O!", &PyContextVar_Type, &variable, &value, &PyType_Type, &arrays, &PyType_Type,

@@ -3,7 +3,7 @@
 
 static PyObject *zero, *no_text, *no_items, *default_type;
 
-/* --- Tensor ----------------------------------------------------------------------------------------------------------- */
+/* --- Tensor */
 static struct Links living = {&living, &living};
 
 static void start_tensor(Tensor *made)
@@ -137,7 +137,8 @@ PyTypeObject TensorFields_Type = {
     .tp_getset = tensor_attributes,
 };
 
-/* The tensors that live, newest first. One whose deallocation has begun (a weak reference's callback runs) is none of them. */
+/* The tensors that live, newest first. One whose deallocation has begun (a weak reference's callback runs) is none of
+ * them. */
 PyObject *tensors_alive(PyObject *module, PyObject *ignored)
 {
     (void)module, (void)ignored;
@@ -150,7 +151,7 @@ PyObject *tensors_alive(PyObject *module, PyObject *ignored)
     return found;
 }
 
-/* --- Node ------------------------------------------------------------------------------------------------------------- */
+/* --- Node */
 Node *node_of(PyTypeObject *type)
 {
     Node *made = (Node *)type->tp_alloc(type, 0);

@@ -45,8 +45,9 @@ int64_t tensor_number(Tensor *tensor);
 const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is no array */
 
 /* allocator */
-int64_t block_next(void);                       /* a number that no block of the process has */
-int64_t allocator_number(const ArrayFields *owner); /* of its block; 0 where another allocated it, or it was not noted */
+int64_t block_next(void); /* a number that no block of the process has */
+int64_t
+allocator_number(const ArrayFields *owner);     /* of its block; 0 where another allocated it, or it was not noted */
 bool allocator_watch(const ArrayFields *owner); /* notes it unless that was done; false where another allocated it */
 int allocator_set(void);                        /* in the calling context; -1 with a Python error set */
 PyObject *allocator_install(PyObject *module, PyObject *ignored);

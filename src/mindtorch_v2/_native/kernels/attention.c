@@ -1,4 +1,5 @@
-/* Scaled dot-product attention in tiles, so that no matrix of all scores exists. Arrays are (batch, heads, rows, width). */
+/* Scaled dot-product attention in tiles, so that no matrix of all scores exists. Arrays are (batch, heads, rows,
+ * width). */
 #include "blas.h"
 
 typedef struct {

@@ -10,15 +10,15 @@
 bool blas_load(const char *path);
 bool blas_ready(void);
 
-/* c = alpha * op(a) @ op(b) + beta * c, where op(a) is (m, k), op(b) is (k, n) and c is (m, n); op transposes where asked.
-   lda, ldb and ldc are the distances between rows, in elements. */
+/* c = alpha * op(a) @ op(b) + beta * c, where op(a) is (m, k), op(b) is (k, n) and c is (m, n); op transposes where
+   asked. lda, ldb and ldc are the distances between rows, in elements. */
 void gemm_f(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, float alpha, const float *a,
             Py_ssize_t lda, const float *b, Py_ssize_t ldb, float beta, float *c, Py_ssize_t ldc);
 void gemm_d(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, const double *a,
             Py_ssize_t lda, const double *b, Py_ssize_t ldb, double beta, double *c, Py_ssize_t ldc);
 
-/* run_loop for loops that call gemm: each product then runs on the thread that asks for it. A loop of one round leaves the
-   library its own threads. */
+/* run_loop for loops that call gemm: each product then runs on the thread that asks for it. A loop of one round leaves
+   the library its own threads. */
 void run_blas_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds);
 
 #endif

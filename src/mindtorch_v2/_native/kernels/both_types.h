@@ -1,4 +1,5 @@
-/* Includes the file LOOPS for float and for double on one kind of machine; see each_type.h, which defines FUSED and MACHINE. */
+/* Includes the file LOOPS for float and for double on one kind of machine; see each_type.h, which defines FUSED and
+ * MACHINE. */
 #if FUSED
 #define MADD(a, b, c) __builtin_fmaf((a), (b), (c))
 #else

@@ -1,8 +1,10 @@
-/* Two-dimensional convolutions of contiguous images (N, C, H, W) and their gradients, in pieces that fit into the cache.
+/* Two-dimensional convolutions of contiguous images (N, C, H, W) and their gradients, in pieces that fit into the
+   cache.
 
-   Some output rows at a time are unrolled into columns, one row for each (channel, tap), and multiplied with the weights. Output
-   rows are counted over the whole batch. Products are made per image, or, where images have few positions, for the whole batch at
-   once: a span is the output rows whose gradient lies in one matrix (channels, positions). */
+   Some output rows at a time are unrolled into columns, one row for each (channel, tap), and multiplied with the
+   weights. Output rows are counted over the whole batch. Products are made per image, or, where images have few
+   positions, for the whole batch at once: a span is the output rows whose gradient lies in one matrix (channels,
+   positions). */
 #include "blas.h"
 #include "geometry.h"
 
@@ -30,7 +32,8 @@ static Py_ssize_t at_most(Py_ssize_t value, Py_ssize_t high)
     return value < high ? value : high;
 }
 
-/* Checks image, weight and out against each other and fills in the sizes. args: kernel, out, stride, padding, dilation, groups */
+/* Checks image, weight and out against each other and fills in the sizes. args: kernel, out, stride, padding, dilation,
+ * groups */
 static bool read_product(Product *job, const Array *image, const Array *weight, const Array *out, PyObject *const *args)
 {
     Geometry *g = &job->conv.geometry;
@@ -137,8 +140,8 @@ static PyObject *conv_forward(PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
-/* conv_input_gradient(image, weight, grad, whole_batch, kernel, out size, stride, padding, dilation, groups): adds to image, which holds
-   zeros. With whole_batch, grad is (out channels, N, H, W). */
+/* conv_input_gradient(image, weight, grad, whole_batch, kernel, out size, stride, padding, dilation, groups): adds to
+   image, which holds zeros. With whole_batch, grad is (out channels, N, H, W). */
 static PyObject *conv_input_gradient(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;

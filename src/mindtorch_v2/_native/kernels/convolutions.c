@@ -1,4 +1,5 @@
-/* What stands around the matrix product of a convolution: images (N, C, H, W) unrolled into columns, and columns added up. */
+/* What stands around the matrix product of a convolution: images (N, C, H, W) unrolled into columns, and columns added
+ * up. */
 #include "geometry.h"
 
 typedef struct {
@@ -60,7 +61,8 @@ static PyObject *unroll(PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
-/* fold(columns, size, kernel, out, stride, padding, dilation), with columns (N, C, kernel positions, output positions) */
+/* fold(columns, size, kernel, out, stride, padding, dilation), with columns (N, C, kernel positions, output positions)
+ */
 static PyObject *fold(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;

@@ -1,4 +1,5 @@
-/* Convolutions with one input channel per group: each output channel is a sum of scaled shifts of one image. See geometry.h. */
+/* Convolutions with one input channel per group: each output channel is a sum of scaled shifts of one image. See
+ * geometry.h. */
 #include "geometry.h"
 
 #define MAX_TAPS 128

@@ -1,6 +1,7 @@
-/* Includes the file LOOPS for float and for double; on x86-64 for every machine, for those with AVX2 and FMA, and for those with
-   AVX-512. Inside it, T is the type, F(name) the function's name for this type and machine, MADD(a, b, c) is a * b + c with one
-   rounding where the machine can, BITS an unsigned integer of the size of T, LANES how many T fill 32 bytes. */
+/* Includes the file LOOPS for float and for double; on x86-64 for every machine, for those with AVX2 and FMA, and for
+   those with AVX-512. Inside it, T is the type, F(name) the function's name for this type and machine, MADD(a, b, c) is
+   a * b + c with one rounding where the machine can, BITS an unsigned integer of the size of T, LANES how many T fill
+   32 bytes. */
 #ifndef LOOPS
 #error "define LOOPS, the file to include"
 #endif

@@ -9,8 +9,8 @@ typedef struct {
     Py_ssize_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 } Geometry;
 
-/* One position of the kernel: output (oh, ow) reads the image at (oh * stride_h + down, ow * stride_w + shift), which lies inside the
-   image's width for ow from first to last - 1. */
+/* One position of the kernel: output (oh, ow) reads the image at (oh * stride_h + down, ow * stride_w + shift), which
+   lies inside the image's width for ow from first to last - 1. */
 typedef struct {
     Py_ssize_t down, shift, first, last;
 } Tap;
@@ -27,7 +27,8 @@ INLINE Tap tap_at(const Geometry *g, Py_ssize_t tap)
 /* Reads kernel, out, stride, padding, dilation: two numbers each. */
 bool read_geometry(PyObject *const *args, Geometry *geometry);
 
-/* A convolution: image (N, C, H, W), weight (O, C / groups, kernel), out or its gradient (N, O, out), bias (O) or NULL. */
+/* A convolution: image (N, C, H, W), weight (O, C / groups, kernel), out or its gradient (N, O, out), bias (O) or NULL.
+ */
 typedef struct {
     Geometry geometry;
     char *image, *weight, *bias, *out;

@@ -1,7 +1,7 @@
 /* What the native kernels share: how they see arrays, how they decline, how they run loops on several threads.
 
-   A kernel has the signature of the numpy kernel it stands before. It either does the whole work or declines, without having
-   changed anything, whatever it was not made for: other types, strided arrays, arguments that are errors. */
+   A kernel has the signature of the numpy kernel it stands before. It either does the whole work or declines, without
+   having changed anything, whatever it was not made for: other types, strided arrays, arguments that are errors. */
 #ifndef MINDTORCH_KERNELS_H
 #define MINDTORCH_KERNELS_H
 
@@ -41,7 +41,7 @@ extern int machine; /* which of them this is, set when the module is loaded */
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* --- kernels -------------------------------------------------------------------------------------------------------- */
+/* --- kernels */
 /* A new reference, NULL with an exception, or DECLINED (borrowed). */
 typedef PyObject *(*kernel_function)(PyObject *const *args, Py_ssize_t count);
 
@@ -58,7 +58,7 @@ extern const KernelEntry ACTIVATION_KERNELS[], SOFTMAX_KERNELS[], LAYER_NORM_KER
     COPY_KERNELS[], OPTIMIZER_KERNELS[], LOSS_KERNELS[], POOLING_KERNELS[], CONVOLUTION_KERNELS[], ATTENTION_KERNELS[],
     CONV_PRODUCT_KERNELS[], LSTM_KERNELS[], SORTING_KERNELS[];
 
-/* --- arrays --------------------------------------------------------------------------------------------------------- */
+/* --- arrays */
 typedef struct {
     char *data;
     Py_ssize_t size; /* elements */
@@ -106,13 +106,13 @@ int as_indices(PyObject *object, Py_ssize_t *values, int limit);
 
 int arrays_init(void);
 
-/* --- threads -------------------------------------------------------------------------------------------------------- */
+/* --- threads */
 /* Works on the elements begin..end-1 of a job. Called without the interpreter lock, on several threads at once. */
 typedef void (*loop_function)(const void *job, Py_ssize_t begin, Py_ssize_t end);
 
-/* Runs a loop over 0..count-1 that takes about `nanoseconds` a round. Called with the interpreter lock, which is released
-   while long loops run; they are also shared out if there are several threads. Pieces are multiples of 64 rounds where there
-   are many of them. */
+/* Runs a loop over 0..count-1 that takes about `nanoseconds` a round. Called with the interpreter lock, which is
+   released while long loops run; they are also shared out if there are several threads. Pieces are multiples of 64
+   rounds where there are many of them. */
 void run_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds);
 
 /* Scratch memory of a loop has one slot for each thread that may run it: thread_slot() of thread_slots(). */

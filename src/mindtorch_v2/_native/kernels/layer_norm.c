@@ -21,7 +21,8 @@ typedef struct {
 #define LOOPS "layer_norm.inc"
 #include "each_type.h"
 
-/* The number of leading dimensions of `x` that are not normalized, with the length of what is; -1 if the shapes do not fit. */
+/* The number of leading dimensions of `x` that are not normalized, with the length of what is; -1 if the shapes do not
+ * fit. */
 static int leading(const Array *x, PyObject *normalized_shape, Py_ssize_t *length)
 {
     Py_ssize_t sizes[MAX_DIMS];

@@ -1,4 +1,5 @@
-/* LSTM layers: the products with the inputs are made before and after, for all steps at once; here is what goes step by step. */
+/* LSTM layers: the products with the inputs are made before and after, for all steps at once; here is what goes step by
+ * step. */
 #include "blas.h"
 
 typedef struct {
@@ -39,7 +40,8 @@ static PyObject *run(loop_function loop, Layer *job, const Array *gates)
     Py_RETURN_TRUE;
 }
 
-/* lstm_forward(gates, weight, hx, cx, out, work, reverse): gates (steps, batch, 4 * hidden) hold the inputs' part; fills out and work. */
+/* lstm_forward(gates, weight, hx, cx, out, work, reverse): gates (steps, batch, 4 * hidden) hold the inputs' part;
+ * fills out and work. */
 static PyObject *lstm_forward(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
@@ -61,7 +63,8 @@ static PyObject *lstm_forward(PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
-/* lstm_backward(dz, weight, dh, cx, dc, work, grad or None, reverse): fills dz; dh and dc go from the last to the first step. */
+/* lstm_backward(dz, weight, dh, cx, dc, work, grad or None, reverse): fills dz; dh and dc go from the last to the first
+ * step. */
 static PyObject *lstm_backward(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;

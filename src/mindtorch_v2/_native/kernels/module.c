@@ -1,4 +1,5 @@
-/* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel behind it. */
+/* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel behind
+ * it. */
 #include "blas.h"
 #include "common/sources.h"
 

@@ -1,5 +1,5 @@
-/* What optimizers do in every step, in one pass over contiguous arrays: add_ with a factor, addcmul_, addcdiv_, lerp_, and
-   the fused steps of SGD and Adam. */
+/* What optimizers do in every step, in one pass over contiguous arrays: add_ with a factor, addcmul_, addcdiv_, lerp_,
+   and the fused steps of SGD and Adam. */
 #include "kernels.h"
 
 typedef struct {
@@ -137,7 +137,8 @@ static PyObject *sgd_step(PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
-/* adam_step(param, grad, mean, square, most, lr, size, correction, beta1, beta2, weight_decay, eps, maximize, decoupled) */
+/* adam_step(param, grad, mean, square, most, lr, size, correction, beta1, beta2, weight_decay, eps, maximize,
+ * decoupled) */
 static PyObject *adam_step(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;

@@ -1,4 +1,5 @@
-/* Sorting rows with the places where their elements stood: a radix sort, which is stable. NaN is greater than every number. */
+/* Sorting rows with the places where their elements stood: a radix sort, which is stable. NaN is greater than every
+ * number. */
 #include "kernels.h"
 
 #define DIGIT 11
@@ -144,7 +145,8 @@ static void sort_rows(const void *argument, Py_ssize_t begin, Py_ssize_t end)
     }
 }
 
-/* sort_lines(lines, falling, values, places): fills values and places (int64) with the sorted rows of the last dimension. */
+/* sort_lines(lines, falling, values, places): fills values and places (int64) with the sorted rows of the last
+ * dimension. */
 static PyObject *sort_lines(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;

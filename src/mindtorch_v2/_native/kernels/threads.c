@@ -1,8 +1,8 @@
 /* Sharing loops among threads: a handful of workers that wait for a job, started when the first long loop comes.
 
-   There is one job at a time; a second thread that comes with a loop meanwhile runs it alone. Whoever brings the job works on
-   it too and does not wait for workers that have not begun, so that a machine without idle processors loses nothing. After a
-   fork the child begins without workers. */
+   There is one job at a time; a second thread that comes with a loop meanwhile runs it alone. Whoever brings the job
+   works on it too and does not wait for workers that have not begun, so that a machine without idle processors loses
+   nothing. After a fork the child begins without workers. */
 #include "kernels.h"
 
 #include <pthread.h>

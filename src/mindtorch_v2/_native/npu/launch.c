@@ -1,8 +1,9 @@
 /* Launching operators of an Ascend device: the launcher of _backends/npu/launcher.py in C.
  *
- * Operators have many signatures, but on the machines that this is built for integers, pointers and floating-point numbers
- * are passed in registers (and, integers only, on the stack) independently of each other. A call with all integers first and
- * all floating-point numbers after them therefore reaches a function of any order of those. Surplus arguments do no harm. */
+ * Operators have many signatures, but on the machines that this is built for integers, pointers and floating-point
+ * numbers are passed in registers (and, integers only, on the stack) independently of each other. A call with all
+ * integers first and all floating-point numbers after them therefore reaches a function of any order of those. Surplus
+ * arguments do no harm. */
 #include "npu.h"
 #include "common/sources.h"
 
@@ -12,7 +13,7 @@
 #error "the calling convention is not known here; the launcher in Python is used"
 #endif
 
-/* ---- the calling thread's device and streams -------------------------------------------------------------------------- */
+/* ---- the calling thread's device and streams */
 typedef struct {
     int64_t handle;
     int32_t id;
@@ -65,7 +66,7 @@ static PyObject *forget(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* ---- the two phases --------------------------------------------------------------------------------------------------- */
+/* ---- the two phases */
 static int32_t first_phase(FirstPhase function, const Operands *operands)
 {
     const int64_t *w = operands->words;
@@ -107,8 +108,8 @@ static int32_t second_phase(const Target *target, void *address, uint64_t size, 
     return status;
 }
 
-/* Both phases. The workspace is taken before the first one where its size is known, so that the GIL is given up once only; it goes
- * back to the allocator at the end: the stream's order keeps others off it until the kernel ran. */
+/* Both phases. The workspace is taken before the first one where its size is known, so that the GIL is given up once
+ * only; it goes back to the allocator at the end: the stream's order keeps others off it until the kernel ran. */
 int run_phases(Operands *operands, const Target *target, Outcome *outcome)
 {
     uint64_t size = 0, at_hand = target->workspace == NULL ? 0 : *target->workspace;
@@ -164,8 +165,8 @@ done:
     return problem;
 }
 
-/* launch(code, first, second, operands, name, device, handle of the stream, its number, stream) -> (phase, status): phase 0 if all
- * went well. */
+/* launch(code, first, second, operands, name, device, handle of the stream, its number, stream) -> (phase, status):
+ * phase 0 if all went well. */
 static PyObject *launch(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
@@ -205,7 +206,7 @@ done:
     return result;
 }
 
-/* ---- the module ------------------------------------------------------------------------------------------------------- */
+/* ---- the module */
 static PyObject *set_allocator(PyObject *self, PyObject *take)
 {
     (void)self;

@@ -1,7 +1,8 @@
 /* Device memory at hand: blocks that were given back, by size and stream, and what is counted about blocks in use.
  *
- * The allocator in _backends/npu/allocator.py is behind it: it finds blocks where none is at hand, joins and frees them. A block
- * that goes back to the stream it belongs to is available at once: the stream's order keeps its next user behind the last. */
+ * The allocator in _backends/npu/allocator.py is behind it: it finds blocks where none is at hand, joins and frees
+ * them. A block that goes back to the stream it belongs to is available at once: the stream's order keeps its next user
+ * behind the last. */
 #include "npu.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ struct Cache {
 
 Cache *caches[MAX_DEVICES];
 
-/* ---- counting --------------------------------------------------------------------------------------------------------- */
+/* ---- counting */
 static void count_taken(Cache *cache, int pool, int64_t size, int64_t requested)
 {
     const int64_t amounts[GROUPS] = {1, size, requested};
@@ -67,7 +68,7 @@ static void count_given_back(Cache *cache, int pool, int64_t size, int64_t reque
     }
 }
 
-/* ---- shelves ---------------------------------------------------------------------------------------------------------- */
+/* ---- shelves */
 typedef struct {
     int64_t size, stream;
 } ShelfKey;
@@ -175,7 +176,7 @@ Memory *cache_take(Cache *cache, int64_t nbytes, int64_t stream)
     return made;
 }
 
-/* ---- Cache ------------------------------------------------------------------------------------------------------------ */
+/* ---- Cache */
 static PyObject *cache_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *give_back;
@@ -341,7 +342,7 @@ PyTypeObject Cache_Type = {
     .tp_members = cache_members,
 };
 
-/* ---- Memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- Memory */
 /* Gives a block that other streams used to the allocator, which records events on them. */
 static void give_back_shared(const Memory *self)
 {

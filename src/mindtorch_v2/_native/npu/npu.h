@@ -1,4 +1,5 @@
-/* The native part of the Ascend backend: what its files share. Everything is touched with the GIL held unless said otherwise. */
+/* The native part of the Ascend backend: what its files share. Everything is touched with the GIL held unless said
+ * otherwise. */
 #ifndef MINDTORCH_NPU_H
 #define MINDTORCH_NPU_H
 
@@ -18,10 +19,11 @@ typedef int32_t (*FirstPhase)(int64_t, int64_t, int64_t, int64_t, int64_t, int64
 typedef int32_t (*SecondPhase)(void *, uint64_t, void *, void *);
 typedef int32_t (*Destroy)(const void *);
 
-/* Arrays are read at numpy's published layout (ArrayFields); `configure` checks it against real arrays before it is used. */
+/* Arrays are read at numpy's published layout (ArrayFields); `configure` checks it against real arrays before it is
+ * used. */
 enum { ARRAY_WRITEABLE = 0x400 };
 
-/* ---- memory.c ----------------------------------------------------------------------------------------------------- */
+/* ---- memory.c */
 typedef struct Cache Cache;
 
 /* Owns a block of device memory while any array over it lives. */
@@ -40,7 +42,7 @@ extern Cache *caches[MAX_DEVICES]; /* of the devices in use */
 bool memory_is_lost(const Memory *memory);                        /* whether its device was reset since */
 Memory *cache_take(Cache *cache, int64_t nbytes, int64_t stream); /* NULL where none is at hand; no error is set */
 
-/* ---- operands.c ---------------------------------------------------------------------------------------------------- */
+/* ---- operands.c */
 typedef struct {
     void *object;
     Destroy destroy;
@@ -73,7 +75,7 @@ int add_memory_tensor(Operands *operands, const Memory *memory, int nd, const in
 void drop_operands(Operands *operands);
 PyObject *operands_configure(PyObject *module, PyObject *args);
 
-/* ---- launch.c ------------------------------------------------------------------------------------------------------ */
+/* ---- launch.c */
 typedef struct {
     FirstPhase first;
     SecondPhase second;
@@ -95,7 +97,7 @@ PyObject *take_memory(int device, int64_t nbytes, int64_t stream);          /* a
 /* The calling thread's stream on a device; false where Python has to find out, or to choose the device first. */
 bool current_stream(int device, int64_t *handle, int32_t *id);
 
-/* ---- watch.c ------------------------------------------------------------------------------------------------------- */
+/* ---- watch.c */
 typedef struct {
     int64_t number, start, end;
     bool is_anchor;
@@ -111,7 +113,7 @@ void span_end(Span *span);
 int span_close(Span *span, PyObject *name, int device, int32_t stream); /* with the GIL again */
 extern PyMethodDef watch_methods[];
 
-/* ---- plans.c ------------------------------------------------------------------------------------------------------- */
+/* ---- plans.c */
 extern PyTypeObject Planned_Type;
 PyObject *plans_configure(PyObject *module, PyObject *args);
 

@@ -1,10 +1,10 @@
 /* Operands of the libraries' operators, made from tensors and numbers. */
 #include "npu.h"
+#include "common/hash_map.h"
 
 #include <string.h>
 
 #define MAX_ITEMS 1024
-#define TYPE_SLOTS 64
 
 /* What `operands_configure` is given, in this order. */
 static struct {
@@ -20,30 +20,39 @@ static struct {
     void *(*create_list)(void *const *, uint64_t);
     Destroy destroy_list;
 } acl;
-static ElementType types[TYPE_SLOTS]; /* a hash table by the address of our type objects, which live for good */
+static HashMap types; /* of ElementType, by the address of our type objects, which live for good */
 static PyTypeObject *array_type;
 PyObject *rejected;
 struct NpuNames npu_names;
 
-/* ---- element types ---------------------------------------------------------------------------------------------------- */
-static ElementType *type_slot(PyObject *dtype)
+/* ---- element types */
+MAP_INLINE bool type_is_free(const void *slot)
 {
-    size_t place = ((uintptr_t)dtype >> 4) % TYPE_SLOTS;
-    while (types[place].dtype != NULL && types[place].dtype != dtype)
-        place = (place + 1) % TYPE_SLOTS;
-    return &types[place];
+    return ((const ElementType *)slot)->dtype == NULL;
 }
+
+MAP_INLINE uint64_t type_hash(const void *slot)
+{
+    return hash_pointer(((const ElementType *)slot)->dtype);
+}
+
+MAP_INLINE bool type_is(const void *slot, const void *dtype)
+{
+    return ((const ElementType *)slot)->dtype == dtype;
+}
+
+#define TYPE_KIND ((MapKind){sizeof(ElementType), 64, type_is_free, type_hash, type_is})
 
 const ElementType *element_type(PyObject *dtype)
 {
-    const ElementType *found = type_slot(dtype);
-    if (found->dtype != NULL)
+    const ElementType *found = map_find(&types, TYPE_KIND, hash_pointer(dtype), dtype);
+    if (found != NULL)
         return found;
     PyErr_Format(PyExc_TypeError, "%R is not an element type of the device", dtype);
     return NULL;
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------------- */
+/* ---- tensors */
 static int keep(Operands *operands, void *object, Destroy destroy)
 {
     if (object == NULL) {
@@ -158,7 +167,7 @@ done:
     return status;
 }
 
-/* ---- numbers and arrays of them --------------------------------------------------------------------------------------- */
+/* ---- numbers and arrays of them */
 static int add_scalar(Operands *operands, PyObject *x)
 {
     uint8_t truth;
@@ -286,8 +295,9 @@ void drop_operands(Operands *operands)
         operands->made[i].destroy(operands->made[i].object);
 }
 
-/* ---- setting up ------------------------------------------------------------------------------------------------------- */
-/* Whether an array's fields lie where they are looked for: a sample is (array, address, shape, strides, base, writeable). */
+/* ---- setting up */
+/* Whether an array's fields lie where they are looked for: a sample is (array, address, shape, strides, base,
+ * writeable). */
 static int fits(PyObject *sample)
 {
     PyObject *array, *shape, *strides, *base;
@@ -312,8 +322,8 @@ static int fits(PyObject *sample)
     return 1;
 }
 
-/* configure(addresses of the ten functions above, [(type, numpy's, code, size), ...], exception for rejected operands, type of
- * arrays, samples of arrays) -> whether arrays can be read */
+/* configure(addresses of the ten functions above, [(type, numpy's, code, size), ...], exception for rejected operands,
+ * type of arrays, samples of arrays) -> whether arrays can be read */
 PyObject *operands_configure(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -322,8 +332,8 @@ PyObject *operands_configure(PyObject *module, PyObject *args)
                           &arrays, &PyList_Type, &samples)) {
         return NULL;
     }
-    if (PyTuple_GET_SIZE(addresses) * sizeof(void *) != sizeof acl || PyList_GET_SIZE(kinds) >= TYPE_SLOTS) {
-        PyErr_SetString(PyExc_TypeError, "the wrong number of functions or types");
+    if (PyTuple_GET_SIZE(addresses) * sizeof(void *) != sizeof acl) {
+        PyErr_SetString(PyExc_TypeError, "the wrong number of functions");
         return NULL;
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); i++) {
@@ -344,12 +354,15 @@ PyObject *operands_configure(PyObject *module, PyObject *args)
         long long item;
         if (!PyArg_ParseTuple(PyList_GET_ITEM(kinds, i), "OOiL", &made.dtype, &made.descr, &made.code, &item))
             return NULL;
-        ElementType *slot = type_slot(made.dtype);
+        if (!map_reserve(&types, TYPE_KIND))
+            return PyErr_NoMemory();
+        ElementType *slot = map_slot(&types, TYPE_KIND, hash_pointer(made.dtype), made.dtype);
         if (slot->dtype == NULL) {
             made.item = item;
             Py_INCREF(made.dtype);
             Py_INCREF(made.descr);
             *slot = made;
+            types.used++;
         }
     }
     Py_XSETREF(rejected, Py_NewRef(exception));

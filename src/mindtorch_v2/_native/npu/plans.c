@@ -1,9 +1,9 @@
 /* Calls of an op on device tensors, without Python where the same kind of call was seen before.
  *
- * What a call does depends on its arguments' shapes, strides, types and further values; these are packed into a key. The first call
- * with a key asks a planner in Python (see _backends/npu/plans.py), which says what operator is launched with what operands and
- * what the results look like, or that the call is not for here. Later ones follow the plan. Whatever is not understood, and
- * whatever an operator rejects, goes to the op's function in Python. */
+ * What a call does depends on its arguments' shapes, strides, types and further values; these are packed into a key.
+ * The first call with a key asks a planner in Python (see _backends/npu/plans.py), which says what operator is launched
+ * with what operands and what the results look like, or that the call is not for here. Later ones follow the plan.
+ * Whatever is not understood, and whatever an operator rejects, goes to the op's function in Python. */
 #include "npu.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ static int device_count;
 
 enum { ELSEWHERE = 0, DONE = 1, FAILED = -1 }; /* for the function in Python; done; an error is set */
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------- */
+/* ---- keys */
 static bool add_word(Arguments *arguments, uint64_t word)
 {
     if (arguments->key_size == MAX_KEY)
@@ -208,7 +208,7 @@ static bool read_arguments(const Planned *self, PyObject *const *args, Arguments
     return arguments->device_object != NULL;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------------------ */
+/* ---- plans */
 static void release_plan(Plan *plan)
 {
     if (--plan->users > 0)
@@ -306,8 +306,8 @@ static int read_output(PyObject *given, PlannedOutput *output)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* A plan as the planner gives it: (address of the first phase, of the second, name, code, operands, outputs, what makes several
- * results one, whether there is a single one, whether the first argument is written). */
+/* A plan as the planner gives it: (address of the first phase, of the second, name, code, operands, outputs, what makes
+ * several results one, whether there is a single one, whether the first argument is written). */
 static int read_plan(PyObject *given, Plan *plan)
 {
     PyObject *first, *second, *operands, *outputs, *returns;
@@ -382,7 +382,7 @@ static int make_plan(Planned *self, PyObject *const *args, const Arguments *argu
     return DONE;
 }
 
-/* ---- following a plan ------------------------------------------------------------------------------------------------- */
+/* ---- following a plan */
 static PyObject *make_output(const PlannedOutput *output, const Arguments *arguments, int64_t stream, Memory **memory)
 {
     PyObject *taken = take_memory(arguments->device, output->nbytes, stream);
@@ -544,7 +544,7 @@ static PyObject *planned_call(PyObject *object, PyObject *const *args, size_t fl
     return status == ELSEWHERE ? PyObject_Vectorcall(self->function, args, flags, keywords) : result;
 }
 
-/* ---- the type --------------------------------------------------------------------------------------------------------- */
+/* ---- the type */
 /* Planned(function, planner, how each argument counts) */
 static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -603,8 +603,8 @@ PyTypeObject Planned_Type = {
     .tp_members = planned_members,
 };
 
-/* configure_plans(fields of tensors, Tensor, Parameter, ndarray, bump_version, failed, class of element types, key) -> whether tensors
- * are laid out as they are read here. failed(phase, status, name) raises. */
+/* configure_plans(fields of tensors, Tensor, Parameter, ndarray, bump_version, failed, class of element types, key) ->
+ * whether tensors are laid out as they are read here. failed(phase, status, name) raises. */
 PyObject *plans_configure(PyObject *module, PyObject *args)
 {
     (void)module;

@@ -1,8 +1,9 @@
-/* Watching launches for the profiler: their numbers, their times on the host, and the records that the libraries deliver.
+/* Watching launches for the profiler: their numbers, their times on the host, and the records that the libraries
+ * deliver.
  *
- * A launch's number is pushed as an external correlation around it. The vendor's library has one stack of these for the whole process,
- * so that only one launch at a time may be between push and pop. Records arrive in buffers, on a thread of the libraries', which are
- * only put aside there: neither needs the GIL. */
+ * A launch's number is pushed as an external correlation around it. The vendor's library has one stack of these for the
+ * whole process, so that only one launch at a time may be between push and pop. Records arrive in buffers, on a thread
+ * of the libraries', which are only put aside there: neither needs the GIL. */
 #include "npu.h"
 
 #include <pthread.h>
@@ -43,7 +44,7 @@ static int64_t probe_period, next_probe;
 static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
 static Piece *first_piece, **last_piece = &first_piece;
 
-/* ---- spans ------------------------------------------------------------------------------------------------------------ */
+/* ---- spans */
 static bool reads_clock(void)
 {
     return core != NULL && recording->is_free(core);
@@ -133,7 +134,8 @@ int span_close(Span *span, PyObject *name, int device, int32_t stream)
     return failed != 0 ? failed : probe(span->end);
 }
 
-/* begin() -> number and end(name, device, stream): around a copy that Python makes. It launches no kernel: nothing is pushed. */
+/* begin() -> number and end(name, device, stream): around a copy that Python makes. It launches no kernel: nothing is
+ * pushed. */
 static PyObject *watch_begin(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -158,7 +160,7 @@ static PyObject *watch_end(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------------- */
+/* ---- records */
 static void request_buffer(uint8_t **buffer, size_t *size, size_t *records)
 {
     *buffer = malloc(BUFFER_BYTES);
@@ -207,7 +209,8 @@ static PyObject *take_pieces(PyObject *self, PyObject *unused)
     return found;
 }
 
-/* record_offsets(piece, address of the libraries' function that finds the next record) -> bytearray of int64: where records begin */
+/* record_offsets(piece, address of the libraries' function that finds the next record) -> bytearray of int64: where
+ * records begin */
 static PyObject *record_offsets(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -262,8 +265,9 @@ static PyObject *callbacks(PyObject *self, PyObject *unused)
                          (unsigned long long)(uintptr_t)complete_buffer);
 }
 
-/* ---- beginning and ending ---------------------------------------------------------------------------------------------- */
-/* watch(address of push, of pop, recorder or None, prober, nanoseconds between its calls): launches are watched from now on. */
+/* ---- beginning and ending */
+/* watch(address of push, of pop, recorder or None, prober, nanoseconds between its calls): launches are watched from
+ * now on. */
 static PyObject *watch(PyObject *self, PyObject *args)
 {
     (void)self;

@@ -1,7 +1,7 @@
 /* What this package uses of oneDNN's C interface, version 3: values, and the functions that library.c looks up by name.
 
-   The interface is stable within the major version. Only the library's own handles pass through it, so all of them are void
-   pointers here; a shape is an array of DIMS int64. */
+   The interface is stable within the major version. Only the library's own handles pass through it, so all of them are
+   void pointers here; a shape is an array of DIMS int64. */
 #ifndef MINDTORCH_ONEDNN_ABI_H
 #define MINDTORCH_ONEDNN_ABI_H
 
@@ -66,7 +66,8 @@ typedef struct {
     unsigned cpu_runtime, gpu_runtime;
 } LibraryVersion;
 
-/* FUNCTION(result, name, arguments): dnnl_<name>. Those that return int give a status, 0 for success, but for memory_desc_equal. */
+/* FUNCTION(result, name, arguments): dnnl_<name>. Those that return int give a status, 0 for success, but for
+ * memory_desc_equal. */
 #define ONEDNN_FUNCTIONS(FUNCTION)                                                                                     \
     FUNCTION(const LibraryVersion *, version, (void))                                                                  \
     FUNCTION(int, engine_create, (Handle * engine, int kind, size_t index))                                            \

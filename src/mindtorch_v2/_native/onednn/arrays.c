@@ -1,5 +1,5 @@
-/* numpy arrays as the library sees them. Types that the buffer protocol does not know (bfloat16) are read too, so the published layout
-   of arrays is used, as in core/; arrays_setup checks it against a real array. */
+/* numpy arrays as the library sees them. Types that the buffer protocol does not know (bfloat16) are read too, so the
+   published layout of arrays is used, as in core/; arrays_setup checks it against a real array. */
 #include "onednn.h"
 #include "common/numpy_arrays.h"
 

@@ -1,6 +1,7 @@
 /* Convolutions of 1 to 3 dimensions with groups, plain and transposed, and their gradients.
 
-   The three passes of a plain convolution are all there is: the transposed one runs backward what the plain one runs forward. */
+   The three passes of a plain convolution are all there is: the transposed one runs backward what the plain one runs
+   forward. */
 #include "onednn.h"
 
 enum { OP_FORWARD = 1, OP_DATA, OP_WEIGHTS };
@@ -77,7 +78,8 @@ static Plan *find_pass(Job *job, Convolution *c, int op)
     return plan_find(job);
 }
 
-/* --- arguments -------------------------------------------------------------------------------------------------------------- */
+/* --- arguments
+ * -------------------------------------------------------------------------------------------------------------- */
 typedef struct {
     PyObject *stride, *padding, *dilation, *groups;
 } Lists;
@@ -138,7 +140,8 @@ static bool read_bias(Convolution *c, PyObject *bias, const View *w)
                && c->bias.type == w->type && c->bias.strides[0] == 1);
 }
 
-/* --- passes ----------------------------------------------------------------------------------------------------------------- */
+/* --- passes
+ * ----------------------------------------------------------------------------------------------------------------- */
 typedef struct {
     Convolution c;
     Job job;
@@ -147,8 +150,8 @@ typedef struct {
     int op;
 } Pass;
 
-/* Whether this package's own kernels are quicker, as measured (benchmarks/onednn.py). With few positions and many channels the
-   gradient of the weights is mostly moved between layouts; images of a few channels fill no blocks. */
+/* Whether this package's own kernels are quicker, as measured (benchmarks/onednn.py). With few positions and many
+   channels the gradient of the weights is mostly moved between layouts; images of a few channels fill no blocks. */
 static bool is_better_left(const Convolution *c, int op)
 {
     int64_t positions = c->y.size / c->y.dims[1];
@@ -157,7 +160,8 @@ static bool is_better_left(const Convolution *c, int op)
                || (op == OP_DATA && c->x.dims[1] < 8 && c->groups == 1));
 }
 
-/* Finds the plan of a pass over arrays of these shapes; the one that the pass writes needs no data. False where there is none. */
+/* Finds the plan of a pass over arrays of these shapes; the one that the pass writes needs no data. False where there
+ * is none. */
 static bool prepare(Pass *pass, int op, const View *x, const View *w, const View *y, const Lists *lists)
 {
     Convolution *c = &pass->c;
@@ -206,7 +210,8 @@ static bool shape_output(View *y, const View *x, const View *w, const Lists *lis
     return y->size > 0;
 }
 
-/* --- kernels ---------------------------------------------------------------------------------------------------------------- */
+/* --- kernels
+ * ---------------------------------------------------------------------------------------------------------------- */
 /* mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups) */
 static PyObject *convolution(PyObject *const *args, PyObject *behind)
 {
@@ -251,9 +256,9 @@ static bool run_rest(PyObject *const *args, const bool *rest, PyObject *behind, 
     return all != NULL && !PyErr_Occurred();
 }
 
-/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-   output_mask). The gradient of a transposed convolution with respect to its input is a plain convolution, and the images of its
-   weights are the gradients. */
+/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+   groups, output_mask). The gradient of a transposed convolution with respect to its input is a plain convolution, and
+   the images of its weights are the gradients. */
 static PyObject *convolution_backward(PyObject *const *args, PyObject *behind)
 {
     (void)behind;

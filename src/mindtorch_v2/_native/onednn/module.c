@@ -119,7 +119,8 @@ static PyType_Spec kernel_spec = {
     .slots = kernel_slots,
 };
 
-/* --- functions of the module ---------------------------------------------------------------------------------------------- */
+/* --- functions of the module
+ * ---------------------------------------------------------------------------------------------- */
 static PyObject *set_finder(PyObject *module, PyObject *function)
 {
     (void)module;

@@ -1,8 +1,9 @@
 /* oneDNN behind the CPU kernels: what the files of this folder share.
 
-   A kernel describes its operands as Views, its sizes and numbers as a Key, and asks for the Plan of that key: the library's
-   primitive, the layouts that it wants its operands in, and the reorders between those and the arrays. plan_run executes it.
-   A kernel declines what it was not made for, as those of kernels/ do, and so does everything where the library is missing. */
+   A kernel describes its operands as Views, its sizes and numbers as a Key, and asks for the Plan of that key: the
+   library's primitive, the layouts that it wants its operands in, and the reorders between those and the arrays.
+   plan_run executes it. A kernel declines what it was not made for, as those of kernels/ do, and so does everything
+   where the library is missing. */
 #ifndef MINDTORCH_ONEDNN_H
 #define MINDTORCH_ONEDNN_H
 
@@ -17,7 +18,8 @@
 
 enum { MAX_VIEWS = 12, MAX_KEY = 160 };
 
-/* --- the library ------------------------------------------------------------------------------------------------------ */
+/* --- the library
+ * ------------------------------------------------------------------------------------------------------ */
 extern OneDnn dnnl;
 extern Handle engine, stream, attributes; /* the scratch memory of a primitive is the caller's */
 
@@ -27,7 +29,8 @@ int library_load(const char *path);          /* 0, or -1 with a Python error tha
 void library_set_threads(int count);
 int library_threads(void); /* for calls of this thread; also tells the library so */
 
-/* --- operands ----------------------------------------------------------------------------------------------------------- */
+/* --- operands
+ * ----------------------------------------------------------------------------------------------------------- */
 typedef struct {
     char *data;
     int ndim, type;                    /* type: TYPE_*, 0 for one that the library does not have */
@@ -51,7 +54,8 @@ bool read_double(PyObject *object, double *value);
 bool read_int(PyObject *object, int64_t *value);
 int read_ints(PyObject *object, int64_t *values, int limit); /* their count, or -1 */
 
-/* --- plans ---------------------------------------------------------------------------------------------------------------- */
+/* --- plans
+ * ---------------------------------------------------------------------------------------------------------------- */
 typedef struct {
     int64_t words[MAX_KEY];
     int count;
@@ -84,7 +88,8 @@ int plan_run(Plan *plan, const Job *job); /* 0, or -1 with an error */
 PyObject *plans_describe(void);           /* a list of (implementation, reorders, scratch bytes) */
 void plans_clear(void);
 
-/* --- kernels -------------------------------------------------------------------------------------------------------------- */
+/* --- kernels
+ * -------------------------------------------------------------------------------------------------------------- */
 /* `behind` is the kernel that does what is declined. */
 typedef PyObject *(*kernel_function)(PyObject *const *args, PyObject *behind);
 typedef struct {

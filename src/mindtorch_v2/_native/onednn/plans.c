@@ -1,8 +1,8 @@
 /* Plans: a primitive for operands of these shapes, types and strides, and the reorders between its layouts and theirs.
 
-   Plans are kept by key. Looking one up, making one and dropping one happen under the interpreter lock; a plan that runs is
-   counted, and a dropped one goes when nobody runs it any longer. Each run makes its own memory objects, so that several threads may
-   run one plan at once. */
+   Plans are kept by key. Looking one up, making one and dropping one happen under the interpreter lock; a plan that
+   runs is counted, and a dropped one goes when nobody runs it any longer. Each run makes its own memory objects, so
+   that several threads may run one plan at once. */
 #include "onednn.h"
 
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static Plan *table[SLOTS];
 static int kept;
 static uint64_t clock_now;
 
-/* --- keys ----------------------------------------------------------------------------------------------------------------- */
+/* --- keys
+ * ----------------------------------------------------------------------------------------------------------------- */
 void key_begin(Key *key, int64_t op)
 {
     key->count = 0;
@@ -73,7 +74,8 @@ static uint64_t hash_of(const Key *key)
     return hash;
 }
 
-/* --- making --------------------------------------------------------------------------------------------------------------- */
+/* --- making
+ * --------------------------------------------------------------------------------------------------------------- */
 static Handle describe_view(const View *view, bool any)
 {
     Handle made = NULL;
@@ -182,7 +184,8 @@ static void plan_make(Plan *plan, const Job *job)
             dnnl.memory_desc_destroy(desc[i]);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------ */
+/* --- the table
+ * ------------------------------------------------------------------------------------------------------------ */
 static void drop(int slot)
 {
     Plan *plan = table[slot];
@@ -291,7 +294,8 @@ PyObject *plans_describe(void)
     return all;
 }
 
-/* --- running -------------------------------------------------------------------------------------------------------------- */
+/* --- running
+ * -------------------------------------------------------------------------------------------------------------- */
 static int execute(Handle primitive, int count, const ExecArgument *arguments)
 {
     return dnnl.primitive_execute(primitive, stream, count, arguments);

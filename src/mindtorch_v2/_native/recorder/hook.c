@@ -1,8 +1,9 @@
 /* The profile hook of a traced thread, and the short way for what it is told most. */
 #include "inline.h"
 
-/* What the interpreter gives to the profile function. Before it calls that, it may make an object of the frame, which may collect
- * garbage, whose finalisers may end tracing: so this object is kept by the thread for longer than the interpreter does. */
+/* What the interpreter gives to the profile function. Before it calls that, it may make an object of the frame, which
+ * may collect garbage, whose finalisers may end tracing: so this object is kept by the thread for longer than the
+ * interpreter does. */
 typedef struct Hook {
     PyObject_HEAD
     Buffer *buffer;        /* borrowed; NULL once tracing has ended */
@@ -42,9 +43,9 @@ static void put_back(Hook *hook)
     Py_XDECREF(object);
 }
 
-/* --- the short way ---------------------------------------------------------------------------------------------------- */
-/* Each of these does all there is to do in the usual case, or nothing: then it returns false, and the tracer looks closer. Nothing
- * here can fail or run Python, so an exception that is on its way stays as it is. */
+/* --- the short way */
+/* Each of these does all there is to do in the usual case, or nothing: then it returns false, and the tracer looks
+ * closer. Nothing here can fail or run Python, so an exception that is on its way stays as it is. */
 static inline bool has_room(const Buffer *buffer)
 {
     return !buffer->core->limit && buffer->rows.spot != buffer->rows.end && buffer->rows.next < INT32_MAX
@@ -61,8 +62,9 @@ static inline void end_function_row(Buffer *buffer, int32_t row)
     buffer_end_fast(buffer, row, counted_now(buffer->core));
 }
 
-/* A function that was met before is called by the one that runs, if that still does. The interpreter holds a running function's frame;
- * where only we do, it ended unseen (another profile function was in force), and `settle` finds the caller. */
+/* A function that was met before is called by the one that runs, if that still does. The interpreter holds a running
+ * function's frame; where only we do, it ended unseen (another profile function was in force), and `settle` finds the
+ * caller. */
 static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
@@ -132,7 +134,7 @@ static inline bool short_way(const Hook *hook, PyFrameObject *frame, int what, P
                                     : what == PyTrace_C_RETURN && short_function_return(buffer, frame);
 }
 
-/* --- the hook --------------------------------------------------------------------------------------------------------- */
+/* --- the hook */
 SELDOM static int look_closer(Hook *hook, PyFrameObject *frame, int what, PyObject *arg)
 {
     Buffer *buffer = hook->buffer;
@@ -198,8 +200,8 @@ void hook_end(Buffer *buffer)
 _Thread_local bool tracer_paused THREAD_LOCAL_MODEL;
 
 #if PY_VERSION_HEX >= 0x030B0000
-/* Not calling the hook at all inside operators is cheaper than its returning at once. A debugger or another profile function goes
- * on seeing everything. */
+/* Not calling the hook at all inside operators is cheaper than its returning at once. A debugger or another profile
+ * function goes on seeing everything. */
 void tracer_pause(const Buffer *buffer)
 {
     PyThreadState *state = PyThreadState_Get();

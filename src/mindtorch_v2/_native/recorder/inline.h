@@ -93,8 +93,8 @@ static inline const CodeSlot *find_code(const Stacks *stacks, PyObject *code)
     return map_find(&stacks->codes, CODE_KIND, hash_pointer(code), code);
 }
 
-/* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a
- * custom Function), perhaps through a library, but not what an import inside the package runs. */
+/* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook,
+ * a custom Function), perhaps through a library, but not what an import inside the package runs. */
 static inline bool is_shown(const Frame *caller, int32_t class)
 {
     int32_t whose = class & CLASS_MASK;
@@ -172,8 +172,8 @@ static inline const Open *buffer_top(const Buffer *buffer)
     return buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
 }
 
-/* The call stack for a new row; -2 with a Python error set. What an operator of the package calls has the operator's: only the
- * package's own frames lie between them. */
+/* The call stack for a new row; -2 with a Python error set. What an operator of the package calls has the operator's:
+ * only the package's own frames lie between them. */
 static inline int32_t buffer_stack(Buffer *buffer)
 {
     const Open *top = buffer_top(buffer);

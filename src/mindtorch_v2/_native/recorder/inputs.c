@@ -79,7 +79,7 @@ PyObject *inputs_setup_values(PyObject *module, PyObject *args)
     return s_type && s_index ? Py_NewRef(Py_None) : NULL;
 }
 
-/* --- packing ---------------------------------------------------------------------------------------------------------- */
+/* --- packing */
 typedef struct {
     uint64_t word[MAX_WORDS];
     int count;
@@ -189,7 +189,7 @@ static bool pack(Packing *packing, PyObject *value, int depth)
     return pack_number(packing, value) || pack_other(packing, value, depth);
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------------------------- */
+/* --- numbers */
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count)
 {
     PyObject *made = PyTuple_New(count);

@@ -1,8 +1,8 @@
 /* Lanes: of a thread that runs asyncio tasks or greenlets, what each of them has open.
  *
- * A task runs in a context of its own (contextvars), so a thread whose current context is another one than at the event before may
- * run another task. Python then says which (_lane_of in profiler/record/recorded_threads.py), and its lane's stack of open rows
- * takes the place of the one before. Rows from there on belong to the lane. */
+ * A task runs in a context of its own (contextvars), so a thread whose current context is another one than at the event
+ * before may run another task. Python then says which (_lane_of in profiler/record/recorded_threads.py), and its lane's
+ * stack of open rows takes the place of the one before. Rows from there on belong to the lane. */
 #include "inline.h"
 
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static void go_to(Buffer *buffer, Lane *lane)
     buffer->in_task = lane != buffer->root;
 }
 
-/* What encloses the rows of a task beside its own: the scope that it began in while that is open, else what the thread has open. */
+/* What encloses the rows of a task beside its own: the scope that it began in while that is open, else what the thread
+ * has open. */
 static int32_t base_of(const Buffer *buffer, const Lane *lane)
 {
     if (lane == buffer->root)
@@ -177,7 +178,7 @@ void lanes_each(Buffer *buffer, void (*run)(Buffer *))
     go_to(buffer, current);
 }
 
-/* --- the type --------------------------------------------------------------------------------------------------------- */
+/* --- the type */
 static Lane *lane_new(int32_t number, PyObject *name, bool is_greenlet, int32_t inherited)
 {
     Lane *made = PyObject_New(Lane, &Lane_Type);

@@ -1,7 +1,7 @@
 /* Threads that run already when tracing begins: each is met once, when it next calls a function or returns from one.
  *
- * Up to Python 3.11 a profile function is set on each of them, which takes itself away; from 3.12 on the callbacks of sys.monitoring,
- * which run on all threads, ask here (monitoring.c). */
+ * Up to Python 3.11 a profile function is set on each of them, which takes itself away; from 3.12 on the callbacks of
+ * sys.monitoring, which run on all threads, ask here (monitoring.c). */
 #include "recorder.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 static PyObject *watch_array;
 
-/* --- records ---------------------------------------------------------------------------------------------------------- */
+/* --- records */
 static _Thread_local bool noting THREAD_LOCAL_MODEL; /* a clock in Python may itself allocate */
 
 bool memory_is_watched(void)
@@ -13,7 +13,8 @@ bool memory_is_watched(void)
     return core && core->watches_memory;
 }
 
-/* Whether anything of the package runs on the thread: what the user's own code does with numpy is not the package's memory. */
+/* Whether anything of the package runs on the thread: what the user's own code does with numpy is not the package's
+ * memory. */
 static bool is_at_work(const Buffer *buffer)
 {
     for (Py_ssize_t i = buffer->open_count - 1; i >= 0; i--)
@@ -102,8 +103,9 @@ MemoryRow *memory_record(int64_t number, int64_t block)
     return row && row->block == block && row->nbytes > 0 ? row : NULL;
 }
 
-/* --- arrays and tensors ------------------------------------------------------------------------------------------------- */
-/* Notes the memory of an array, once. Memory that was not allocated under watch is known by the array that owns it, in Python. */
+/* --- arrays and tensors */
+/* Notes the memory of an array, once. Memory that was not allocated under watch is known by the array that owns it, in
+ * Python. */
 int watch_memory(PyObject *array)
 {
     const ArrayFields *owner = array_owner(array);
@@ -121,7 +123,7 @@ PyObject *memory_configure(PyObject *module, PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* --- what Python reports ------------------------------------------------------------------------------------------------ */
+/* --- what Python reports */
 static PyObject *report(PyObject *self, PyObject *const *args, Py_ssize_t count, int sign)
 {
     if (count != 4) {

@@ -1,8 +1,8 @@
-/* The tracer's other source of events: from Python 3.12 on, `sys.monitoring` tells about calls and returns more cheaply than a profile
- * function does, and leaves that one to others.
+/* The tracer's other source of events: from Python 3.12 on, `sys.monitoring` tells about calls and returns more cheaply
+ * than a profile function does, and leaves that one to others.
  *
- * It tells about all threads of the process, so every thread knows here which buffer it is traced into. The buffer is also kept in
- * the thread's dict: it lives until the thread ends, is traced anew, or notices that tracing ended. */
+ * It tells about all threads of the process, so every thread knows here which buffer it is traced into. The buffer is
+ * also kept in the thread's dict: it lives until the thread ends, is traced anew, or notices that tracing ended. */
 #include "recorder.h"
 
 static _Thread_local Buffer *traced_here;

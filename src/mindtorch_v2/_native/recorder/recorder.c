@@ -1,7 +1,8 @@
 /* The recorder: what the runtime calls at the beginning and end of every event.
  *
- * It is the native twin of profiler/record/python_recorder.py; profiler/record/native_recorder.py stands behind it for everything that is not called per event.
- * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
+ * It is the native twin of profiler/record/python_recorder.py; profiler/record/native_recorder.py stands behind it for
+ * everything that is not called per event. Only one thread at a time runs here, and nothing between finding a row's
+ * place and filling it runs Python code. */
 #include "inline.h"
 #include "common/enums.h"
 #include "common/sources.h"
@@ -28,7 +29,7 @@ static uint64_t generations;
 
 static const char EVALUATE[] = "autograd::engine::evaluate_function: ";
 
-/* --- threads ---------------------------------------------------------------------------------------------------------- */
+/* --- threads */
 static Buffer *find_buffer(Core *core)
 {
     uint64_t generation = core->generation;
@@ -97,7 +98,7 @@ static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
     return found;
 }
 
-/* --- labels ----------------------------------------------------------------------------------------------------------- */
+/* --- labels */
 static bool op_is_free(const void *slot)
 {
     return !((const OpSlot *)slot)->op;
@@ -194,7 +195,7 @@ int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
     return failed;
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------- */
+/* --- events */
 static int push_row(Core *core, Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread,
                     int32_t inputs, bool is_op)
 {
@@ -254,8 +255,8 @@ static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *const
     return 0;
 }
 
-/* What is described for the first time, and a clock in Python, may run anything, even what ends the recording: until the row is
- * written its buffer is held. */
+/* What is described for the first time, and a clock in Python, may run anything, even what ends the recording: until
+ * the row is written its buffer is held. */
 int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple,
                   int64_t sequence_nr)
 {
@@ -297,7 +298,8 @@ int core_tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long 
     return told ? 0 : -1;
 }
 
-/* The number of the thread with this identifier; where it is 0, the forward is taken to have run on the calling thread. */
+/* The number of the thread with this identifier; where it is 0, the forward is taken to have run on the calling thread.
+ */
 static int thread_number(Core *core, const Buffer *buffer, PyObject *ident, long long sequence_nr, int32_t *number)
 {
     unsigned long given = PyLong_AsUnsignedLong(ident);
@@ -464,11 +466,11 @@ static PyObject *clock_now(Core *self, PyObject *Py_UNUSED(ignored))
     return now == -1 && PyErr_Occurred() ? NULL : PyLong_FromLongLong(now);
 }
 
-/* --- set-up ----------------------------------------------------------------------------------------------------------- */
+/* --- set-up */
 static PyObject *restart(Core *self, PyObject *args)
 {
-    /* restart(clock or None, may use the counter, describe_code, describe_function): forgets names, inputs, stacks, bounds and
-     * counts. */
+    /* restart(clock or None, may use the counter, describe_code, describe_function): forgets names, inputs, stacks,
+     * bounds and counts. */
     PyObject *clock, *describe_code, *describe_function;
     int trusted;
     if (!PyArg_ParseTuple(args, "OpOO", &clock, &trusted, &describe_code, &describe_function))
@@ -722,8 +724,13 @@ PyMODINIT_FUNC PyInit__core(void)
 #define NAMED_BIT(name, value) {#name, value},
     static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
                                            {"DEVICES", KEY_DEVICES}};
-    static const NamedNumber details[] = {
-        {"SHAPES", SHAPES}, {"STACKS", STACKS}, {"MODULES", MODULES}, {"LISTENERS", LISTENERS}, {"TENSORS", TENSORS}, {"REFERENCES", REFERENCES}, {"ARGUMENT_BITS", ARGUMENT_BITS}};
+    static const NamedNumber details[] = {{"SHAPES", SHAPES},
+                                          {"STACKS", STACKS},
+                                          {"MODULES", MODULES},
+                                          {"LISTENERS", LISTENERS},
+                                          {"TENSORS", TENSORS},
+                                          {"REFERENCES", REFERENCES},
+                                          {"ARGUMENT_BITS", ARGUMENT_BITS}};
     static const NamedNumber kinds[] = {{"NODE", KIND_NODE},
                                         {"BACKWARD", KIND_BACKWARD},
                                         {"SCOPE", KIND_SCOPE},

@@ -21,7 +21,8 @@ enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
 #define NO_END INT64_MIN
 
-/* Reading a thread's own variable takes one instruction where the C library lets a loaded module have some in advance. */
+/* Reading a thread's own variable takes one instruction where the C library lets a loaded module have some in advance.
+ */
 #if defined(__GLIBC__) && defined(__GNUC__)
 #define THREAD_LOCAL_MODEL __attribute__((tls_model("initial-exec")))
 #else
@@ -40,7 +41,8 @@ typedef struct {
 
 enum { TENSORS = 1 << 30 };
 
-/* A tensor that an event was given: which one it was, and whose memory it had. Profiles of shapes and memory have these. */
+/* A tensor that an event was given: which one it was, and whose memory it had. Profiles of shapes and memory have
+ * these. */
 typedef struct {
     int64_t tensor, block, address; /* numbers; the block's is 0 where it has to be found by the memory's address */
     int32_t row, place;             /* place: the tensor's device bits << ARGUMENT_BITS | number of the argument */
@@ -103,7 +105,8 @@ enum { RECENT_FUNCTIONS = 128 };
     (INT32_MIN                                                                                                         \
      + 1) /* the label of functions in C that are the package's own, as in profiler/record/native_recorder.py */
 
-/* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
+/* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it.
+ */
 typedef struct {
     PyObject_HEAD
     HashMap codes;                         /* CodeSlot */
@@ -213,7 +216,8 @@ int core_tell(Core *core, int kind, PyObject *name, PyObject *inputs, long long 
 int launches_setup(PyObject *module);
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple,
                   int64_t sequence_nr);
-/* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function. */
+/* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function.
+ */
 int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *thread, PyObject *const *inputs,
                     Py_ssize_t count, bool is_backward,
                     bool is_closed);         /* closed: nothing of the user's runs inside, so nothing is traced there */
@@ -239,7 +243,7 @@ PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
 
 /* references */
 void references_add(Buffer *buffer, int32_t row, PyObject *const *values, Py_ssize_t count); /* one for each tensor */
-void references_of_newest(Buffer *buffer, PyObject *const *values, Py_ssize_t count);        /* of the row opened last */
+void references_of_newest(Buffer *buffer, PyObject *const *values, Py_ssize_t count); /* of the row opened last */
 
 /* stacks */
 Stacks *stacks_new(void);
@@ -266,8 +270,8 @@ void hook_end(
 void hook_forget(Buffer *buffer);
 extern PyMethodDef monitoring_functions[];
 PyObject *call_undisturbed(PyObject *function, PyObject *argument); /* an interrupt is raised later */
-int keep_on_thread(const char *name, PyObject *object); /* until the thread ends or keeps another one */
-int monitoring_begin(Buffer *buffer);                   /* the calling thread is traced into it */
+int keep_on_thread(const char *name, PyObject *object);             /* until the thread ends or keeps another one */
+int monitoring_begin(Buffer *buffer);                               /* the calling thread is traced into it */
 void monitoring_end(Buffer *buffer);
 void monitoring_buffer_dies(const Buffer *buffer);
 int buffer_setup(void);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the clock -------------------------------------------------------------------------------------------------------- */
+/* --- the clock */
 enum { LEAST_BASELINE_NS = 20000000, LARGEST_ERROR_PPM = 200 };
 
 /* One moment on both clocks: the reading of the system's that took the fewest ticks. */
@@ -23,8 +23,8 @@ static void read_both(uint64_t *ticks, int64_t *ns)
     }
 }
 
-/* Sets the counter's rate by how far both clocks have come since the process began to record. Too short a time gives no rate, and
- * one that differs from the rate before (a suspended machine) ends the use of the counter. */
+/* Sets the counter's rate by how far both clocks have come since the process began to record. Too short a time gives no
+ * rate, and one that differs from the rate before (a suspended machine) ends the use of the counter. */
 void clock_start(Core *core, bool trusted)
 {
     static uint64_t first_ticks;
@@ -67,7 +67,7 @@ int64_t clock_of_python(PyObject *clock)
     return now;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------------- */
+/* --- rows */
 int core_drop_old_rows(Core *core)
 {
     /* Gives up the oldest chunk of whichever thread has it, until what is kept and one more chunk fit the limit. */
@@ -144,7 +144,8 @@ static void end_event_at(Buffer *buffer, Py_ssize_t place, int64_t now)
     buffer->open_count = kept;
 }
 
-/* A Python call ends before an event that began in it: its row ends where that began, and what called it encloses the event. */
+/* A Python call ends before an event that began in it: its row ends where that began, and what called it encloses the
+ * event. */
 static void end_call_at(Buffer *buffer, Py_ssize_t place, int64_t now)
 {
     const Open *opened = &buffer->open[place];

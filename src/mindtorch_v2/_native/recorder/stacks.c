@@ -13,7 +13,7 @@ int frame_lasti(PyFrameObject *frame)
 #endif
 }
 
-/* --- codes ------------------------------------------------------------------------------------------------------------ */
+/* --- codes */
 static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
 {
     PyObject *made = call_undisturbed(stacks->describe_code, code);
@@ -60,8 +60,8 @@ static PyObject *describe_function(Stacks *stacks, PyObject *function, PyObject 
     return made;
 }
 
-/* What tells functions in C apart: all calls of one function on objects of one type share a label. The name counts because
- * definitions may be made and freed while the program runs. */
+/* What tells functions in C apart: all calls of one function on objects of one type share a label. The name counts
+ * because definitions may be made and freed while the program runs. */
 static const char *read_function(PyObject *function, PyObject *self, const void **definition, const void **type)
 {
     const PyMethodDef *found;
@@ -126,7 +126,7 @@ int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self
     return label;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+/* --- nodes */
 int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t lasti)
 {
     struct {
@@ -152,7 +152,8 @@ int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t last
     return found;
 }
 
-/* The stack of a traced thread. A function that waits for what it called stands still, so only those are looked at that ran since. */
+/* The stack of a traced thread. A function that waits for what it called stands still, so only those are looked at that
+ * ran since. */
 static int32_t sample_traced(Buffer *buffer, Stacks *stacks)
 {
     int32_t node = -1;
@@ -244,7 +245,7 @@ int32_t stacks_sample(Buffer *buffer)
     return node;
 }
 
-/* --- the type --------------------------------------------------------------------------------------------------------- */
+/* --- the type */
 Stacks *stacks_new(void)
 {
     Stacks *made = PyObject_New(Stacks, &Stacks_Type);

@@ -8,9 +8,9 @@
 #define MAPS_CHUNKS
 #endif
 
-/* --- chunks ----------------------------------------------------------------------------------------------------------- */
-/* A profile's first write to a fresh page makes the system find one, which costs more than the events that fit it. So the memory of
- * some large chunks that nobody reads any more is kept for the next profile. */
+/* --- chunks */
+/* A profile's first write to a fresh page makes the system find one, which costs more than the events that fit it. So
+ * the memory of some large chunks that nobody reads any more is kept for the next profile. */
 enum { KEPT_CHUNKS = 5, LEAST_KEPT = 1 << 20 };
 static struct {
     char *data;
@@ -39,7 +39,8 @@ static bool keep(char *data, size_t size)
     return false;
 }
 
-/* Large chunks are mapped, so that the system has them back at once: malloc would keep what it once got, whoever needs it. */
+/* Large chunks are mapped, so that the system has them back at once: malloc would keep what it once got, whoever needs
+ * it. */
 static char *memory_new(size_t size)
 {
 #ifdef MAPS_CHUNKS
@@ -101,7 +102,7 @@ PyTypeObject Chunk_Type = {
     .tp_as_buffer = &chunk_as_buffer,
 };
 
-/* --- tables ----------------------------------------------------------------------------------------------------------- */
+/* --- tables */
 void table_init(Table *table, size_t width, int shift)
 {
     memset(table, 0, sizeof *table);

@@ -1,5 +1,5 @@
-/* The tracer: keeps each thread's running functions and writes their calls as rows. A profile hook per thread tells about calls
- * (hook.c), or sys.monitoring (monitoring.c).
+/* The tracer: keeps each thread's running functions and writes their calls as rows. A profile hook per thread tells
+ * about calls (hook.c), or sys.monitoring (monitoring.c).
  *
  * The package's own frames, what they call in libraries, and everything inside an operator are left out. */
 #include "inline.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the stack of running functions ------------------------------------------------------------------------------------- */
+/* --- the stack of running functions */
 static void end_row(Buffer *buffer, int32_t row)
 {
     if (row < 0)
@@ -77,7 +77,7 @@ static void settle(Buffer *buffer, PyFrameObject *caller)
         pop_frame(buffer);
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------- */
+/* --- events */
 static int call(Buffer *buffer, PyFrameObject *frame)
 {
     Core *core = buffer->core;
@@ -171,11 +171,11 @@ int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *func
     }
 }
 
-/* --- tracing a thread ------------------------------------------------------------------------------------------------- */
+/* --- tracing a thread */
 static PyObject *begin_trace(Buffer *self, PyObject *args)
 {
-    /* begin_trace([(frame, class, row), ...], monitored, alone): traces the calling thread; the frames run already, outermost
-     * first. Without `monitored` a profile hook is set; else sys.monitoring tells, perhaps to us `alone`. */
+    /* begin_trace([(frame, class, row), ...], monitored, alone): traces the calling thread; the frames run already,
+     * outermost first. Without `monitored` a profile hook is set; else sys.monitoring tells, perhaps to us `alone`. */
     PyObject *frames;
     int monitored, alone;
     if (!PyArg_ParseTuple(args, "O!pp", &PyList_Type, &frames, &monitored, &alone)

@@ -1,6 +1,7 @@
-/* Calls of Python that the tracer makes before a function of the program begins. An interrupt, which is what a signal handler raises,
- * may end them; raised there it would keep the program's function from being called at all, even where that one is the `__exit__` of a
- * mode. So the call is made again, and the interrupt is raised a moment later, in the program's own code. */
+/* Calls of Python that the tracer makes before a function of the program begins. An interrupt, which is what a signal
+ * handler raises, may end them; raised there it would keep the program's function from being called at all, even where
+ * that one is the `__exit__` of a mode. So the call is made again, and the interrupt is raised a moment later, in the
+ * program's own code. */
 #include "recorder.h"
 
 enum { ATTEMPTS = 10 };

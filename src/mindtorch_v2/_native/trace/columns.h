@@ -5,7 +5,7 @@
 #include "json.h"
 #include "common/hash_map.h"
 
-/* ---- columns ---------------------------------------------------------------------------------------------------------- */
+/* ---- columns */
 /* In the order in which Python names them (profiler/load/native_reader.py). Times are kept apart: see Times. */
 enum { EXTERNAL, SEQUENCE, CORRELATION, FORWARD, NAME, TRACK, INPUTS, STACK, MODULE, KIND, UNFINISHED, ROW_COLUMNS };
 enum { MEMORY_WIDTH = 6 }; /* address, bytes, total, device type, device index, track */
@@ -39,7 +39,8 @@ static PyObject *column_taken(Column *column)
     return made;
 }
 
-/* Times as the file has them: whole numbers, or doubles as soon as one of them is none; whole nanoseconds where Reader.exact. */
+/* Times as the file has them: whole numbers, or doubles as soon as one of them is none; whole nanoseconds where
+ * Reader.exact. */
 typedef struct {
     Column values;
     bool are_doubles;

@@ -7,8 +7,8 @@
 enum { E_PH, E_CAT, E_NAME, E_PID, E_TID, E_TS, E_DUR, E_ARGS, EVENT_KEYS };
 static const char *const EVENT_KEY[EVENT_KEYS] = {"ph", "cat", "name", "pid", "tid", "ts", "dur", "args"};
 
-/* Those that are taken out of a slice's arguments come first; then those which only device slices give up; the rest is for
-   memory records and part of any slice's own arguments. */
+/* Those that are taken out of a slice's arguments come first; then those which only device slices give up; the rest is
+   for memory records and part of any slice's own arguments. */
 enum {
     A_EXTERNAL,
     A_SEQUENCE,
@@ -46,8 +46,8 @@ static const char *const ARGUMENT_KEY[ARGUMENT_KEYS] = {"External id",
                                                         "Device Id"};
 static unsigned char EVENT_SIZE[EVENT_KEYS], ARGUMENT_SIZE[ARGUMENT_KEYS];
 
-/* Arguments are described when they are asked for (profiler/load/inputs.py), which must not fail then: what is nested more deeply, and
-   refused, is read at once. */
+/* Arguments are described when they are asked for (profiler/load/inputs.py), which must not fail then: what is nested
+   more deeply, and refused, is read at once. */
 enum { MAX_ARGUMENTS = 48, MAX_ARGUMENT_DEPTH = 30 };
 
 typedef struct {

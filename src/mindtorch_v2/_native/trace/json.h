@@ -1,5 +1,5 @@
-/* A scanner for JSON that only finds where values begin and end. What it accepts is valid JSON; whatever else there is, and all
-   that is unusual, is left to Python's decoder, which then has the last word on it. */
+/* A scanner for JSON that only finds where values begin and end. What it accepts is valid JSON; whatever else there is,
+   and all that is unusual, is left to Python's decoder, which then has the last word on it. */
 #ifndef MINDTORCH_TRACE_JSON_H
 #define MINDTORCH_TRACE_JSON_H
 
@@ -17,7 +17,12 @@ typedef enum {
     FAILED /* a Python error is set */
 } Status;
 
-enum { MAX_DEPTH = 40, MAX_NUMBER = 300,  MAX_WHOLE_DIGITS = 18, MAX_DIGITS = 19 }; /* what an int64 and a uint64 hold in any case */
+enum {
+    MAX_DEPTH = 40,
+    MAX_NUMBER = 300,
+    MAX_WHOLE_DIGITS = 18,
+    MAX_DIGITS = 19
+}; /* what an int64 and a uint64 hold in any case */
 
 /* Text between two places; a string's includes its quotation marks. */
 typedef struct {
@@ -104,7 +109,8 @@ static inline Status skip_number(const char **place, const char *end)
         if (at == first)
             return at == end ? MORE : ODD;
     }
-    if (at - *place > MAX_NUMBER) /* Python refuses whole numbers of more than 4300 digits, which must not be found out later */
+    if (at - *place
+        > MAX_NUMBER) /* Python refuses whole numbers of more than 4300 digits, which must not be found out later */
         return ODD;
     *place = at;
     return at == end ? MORE : DONE;

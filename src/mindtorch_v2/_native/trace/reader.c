@@ -1,9 +1,9 @@
 /* Events of traces in JSON, read into columns: what loading a trace spends its time on.
 
-   A Reader takes the events that traces mostly consist of (slices and memory records of the usual form) and skips those that say
-   nothing new (arrows, counters). It stops at every other event, which Python then reads. What is met for the first time (a name,
-   a thread, a set of arguments) is described by Python too, once, and known by its text from then on. The twin, which reads every
-   event in Python, stands in profiler/load/collector.py; both give the same columns. */
+   A Reader takes the events that traces mostly consist of (slices and memory records of the usual form) and skips those
+   that say nothing new (arrows, counters). It stops at every other event, which Python then reads. What is met for the
+   first time (a name, a thread, a set of arguments) is described by Python too, once, and known by its text from then
+   on. The twin, which reads every event in Python, stands in profiler/load/collector.py; both give the same columns. */
 #include "columns.h"
 #include "common/sources.h"
 #include "event.h"
@@ -25,7 +25,7 @@ typedef struct {
 enum { OF_SLICE, OF_TRACK, OF_INPUTS, OF_STACK, OF_MODULE, DESCRIPTIONS };
 enum { HOST, PYTHON_CALL, DEVICE, BY_PYTHON }; /* how a slice is read: the last byte of its description */
 
-/* ---- values ----------------------------------------------------------------------------------------------------------- */
+/* ---- values */
 /* Nanoseconds from microseconds with decimals, half to even. */
 static bool exact_time(Span text, Time *time)
 {
@@ -111,8 +111,8 @@ static Status out_of_memory(void)
     return FAILED;
 }
 
-/* The number of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero, another
-   text. */
+/* The number of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero,
+   another text. */
 static Status number_of(Reader *self, int what, size_t split, int64_t *number)
 {
     Column *key = &self->scratch;
@@ -181,7 +181,7 @@ static bool whole_argument(const Event *event, int key, int64_t missing, int64_t
     return !event->argument[key].data || whole_number(event->argument[key], value);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------- */
+/* ---- rows */
 static bool add_row(Reader *self, Time start, Time duration, const int64_t value[ROW_COLUMNS])
 {
     if (!self->exact && start.is_double && start.number > 8796093022208.0 && self->count < 1000)
@@ -304,7 +304,7 @@ static Status take_event(Reader *self, const char **place, const char *end)
     return status;
 }
 
-/* ---- the Python face -------------------------------------------------------------------------------------------------- */
+/* ---- the Python face */
 PyDoc_STRVAR(scan_doc,
              "scan(data, at)\n--\n\nReads events of a list from a place in the data on. Where it stopped, and why: "
              "\"end\" behind the list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
@@ -505,7 +505,7 @@ static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
     return PyLong_FromSsize_t(end);
 }
 
-/* ---- the module ------------------------------------------------------------------------------------------------------- */
+/* ---- the module */
 static PyMethodDef methods[] = {
     {"value_end", value_end, METH_VARARGS, value_end_doc},
     {"nest", nest, METH_VARARGS,
@@ -528,8 +528,9 @@ PyMODINIT_FUNC PyInit__trace_reader(void)
     for (int i = 0; i < ARGUMENT_KEYS; i++)
         ARGUMENT_SIZE[i] = (unsigned char)strlen(ARGUMENT_KEY[i]);
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyType_Ready(&Reader_Type) < 0 || PyModule_AddObjectRef(made, "Reader", (PyObject *)&Reader_Type) < 0
-                 || add_sources(made) < 0))
+    if (made
+        && (PyType_Ready(&Reader_Type) < 0 || PyModule_AddObjectRef(made, "Reader", (PyObject *)&Reader_Type) < 0
+            || add_sources(made) < 0))
         Py_CLEAR(made);
     return made;
 }

@@ -1,7 +1,7 @@
 /* Rows of text made from columns: what the exporters of traces spend their time on.
 
-   A row is a sequence of segments, the same for all rows of a call; what they show comes from columns. The Python twin, and
-   what each kind of segment is, stand in profiler/export/rows.py. Both give the same bytes. */
+   A row is a sequence of segments, the same for all rows of a call; what they show comes from columns. The Python twin,
+   and what each kind of segment is, stand in profiler/export/rows.py. Both give the same bytes. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>
@@ -86,7 +86,8 @@ static bool put_number(Text *out, int64_t value)
     return true;
 }
 
-/* Nanoseconds as microseconds with three decimals; the decimals count upwards from the whole number below, as in Python. */
+/* Nanoseconds as microseconds with three decimals; the decimals count upwards from the whole number below, as in
+ * Python. */
 static bool put_micro(Text *out, int64_t ns)
 {
     int64_t whole = ns / 1000, rest = ns % 1000;
