@@ -88,8 +88,6 @@ from ._python import functions as _functions  # noqa: E402
 # properties and protocols, after the operators are in place
 from ._python import tensor_methods as _tensor_methods  # noqa: E402
 from ._python.functions import *  # noqa: E402, F403
-from ._python.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
-from ._python.tensor_str import set_printoptions  # noqa: E402
 from ._version import __version__  # noqa: E402
 
 _foreign.install()

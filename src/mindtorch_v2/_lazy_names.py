@@ -8,6 +8,16 @@ PRIVATE_MODULES = frozenset(
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
+    "_python.random": (
+        "Generator",
+        "default_generator",
+        "get_rng_state",
+        "initial_seed",
+        "manual_seed",
+        "seed",
+        "set_rng_state",
+    ),
+    "_python.tensor_str": ("set_printoptions",),
     "_door": ("install_as_torch",),
     "serialization": ("save", "load"),
     "utils.dlpack": ("to_dlpack",),

@@ -36,3 +36,13 @@ def test_threads_that_need_the_same_family():
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[2] / "src")}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_importing_the_package_leaves_out_what_few_programs_need():
+    """Importing is a large part of a short program's time; these parts are imported when first used."""
+    code = "import sys, mindtorch_v2; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    parts = ("fx", "nn", "optim", "profiler", "_backends.generators", "_ops.documentation", "_python.tensor_str")
+    assert not loaded & {"numpy.random", *(f"mindtorch_v2.{part}" for part in parts)}

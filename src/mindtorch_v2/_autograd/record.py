@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import traceback
 from typing import Any
 
 from .. import _observer
@@ -112,6 +111,8 @@ def finish_node(node: Node, edges: tuple[Any, ...], outputs: list[Tensor], singl
     if _observer.active is not None:
         node.forward_thread = threading.get_ident()
     if modes.SPACE["_mode"] & SPECIAL and modes.state.anomaly:
+        import traceback
+
         node.trace = "".join(traceback.format_stack()[:-4])
         node.hooked = True
 

@@ -7,7 +7,6 @@ as the environment set it.
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable
 from functools import cache
@@ -35,6 +34,8 @@ def loaded_files() -> list[str]:
         with open("/proc/self/maps") as maps:
             paths = {line.split(maxsplit=5)[5].strip() for line in maps if "blas" in line and line.count("/")}
     except OSError:  # no such file: not Linux
+        import glob
+
         beside = os.path.dirname(np.__file__)
         paths = {
             *glob.glob(os.path.join(beside, ".dylibs", "*openblas*")),
