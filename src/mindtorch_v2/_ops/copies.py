@@ -39,12 +39,12 @@ for _name, _arguments in COPIES.items():
     )
 for _name, _arguments in LISTS.items():
     _base, _dot, _overload = _name.partition(".")
-    op(f"{_base}_copy{_dot}{_overload}(Tensor self, {_arguments}) -> Tensor[]", method=False)
+    op(f"{_base}_copy{_dot}{_overload}(Tensor self, {_arguments}) -> Tensor[]", method=False, out=True)
 op(
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
     "Tensor",
     out=True,
 )
 op("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]")
-op("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", method=False)
+op("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", method=False, out=True)
 op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False)

@@ -73,6 +73,14 @@ def _windows(
         raise RuntimeError(f"dilation should be greater than zero, but got {words.format(*gaps)}")
     space = shape[-rank:]
     out = tuple(_output_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(space, kernel, steps, pads, gaps))
+    if name == "max_pool3d" and 0 in shape[-rank - 1 :]:
+        empty = space.index(0) if 0 in space else 0
+        raise RuntimeError(
+            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+            "length, "
+            f"but input has a shape of {list(shape)} and non-batch dimension {empty} "
+            "has length zero!"
+        )
     if 0 in shape[-rank - 1 :]:
         raise RuntimeError(
             f"Expected {rank + 1}D or {rank + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
@@ -103,6 +111,9 @@ def adaptive_output(name: str, rank: int, shape: Ints, output_size: Ints) -> tup
             if "avg" in name
             else f"{name}(): internal error: output_size.size() must be {rank}"
         )
+    if min(output_size) < 0 and "max" in name:
+        sizes = [*shape[:-rank], *output_size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {sizes}")
     if min(output_size) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received "

@@ -129,6 +129,8 @@ def histogramdd(
         raise RuntimeError(
             f"torch.histogramdd(): expected {n} sequences of bin edges for a {n}-dimensional histogram but got "
             f"{len(bins)}"
+            if isinstance(bins[0], Tensor)
+            else "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
     edges = []
     flat = input.detach().reshape(-1, n)

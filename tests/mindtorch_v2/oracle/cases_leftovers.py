@@ -66,3 +66,30 @@ CASES = [
         y=In((2,)),
     ),
 ]
+
+_ERRORS = {
+    "fft_no_dimensions": "torch.fft.fftn(torch.tensor(1.0), dim=(0,))",
+    "ormqr_rank": "torch.ormqr(x[0], x[0], x)",
+    "empty_permuted_range": "torch.empty_permuted((2,), (3,))",
+    "empty_permuted_twice": "torch.empty_permuted((2, 3), (0, 0))",
+    "chunk_cat_none": "torch._chunk_cat([x, x], 0, 0)",
+    "chunk_cat_sizes": "torch._chunk_cat([x, x[1:]], 1, 2)",
+    "histogramdd_bins": "torch.histogramdd(x, [1])",
+    "adaptive_max_negative": "F.adaptive_max_pool2d(x[None], (-1, 0))",
+    "max_pool3d_empty": "F.max_pool3d(torch.zeros(2, 1, 0, 1, 2), 1)",
+}
+CASES += [Case(f"error_{word}", code, x=In((3, 3)), grad=False) for word, code in _ERRORS.items()]
+CASES += [
+    Case(
+        "split_copy_out",
+        "o = [torch.zeros(2), torch.zeros(1)]; torch.split_with_sizes_copy(x, [2, 1], out=o); o",
+        x=In((3,), grad=False),
+    ),
+    Case(
+        "unbind_copy_out",
+        "o = [torch.zeros(3), torch.zeros(3)]; torch.unbind_copy(x, out=o); o",
+        x=In((2, 3), grad=False),
+    ),
+    Case("chunk_cat_out", "o = torch.zeros(0); torch._chunk_cat([x, x], 0, 2, out=o); o", x=In((4, 3), grad=False)),
+    Case("sparse_without_dimensions", "torch.tensor(3.0).to_sparse().to_dense()"),
+]

@@ -183,7 +183,7 @@ def _group_statistics(by_mean: Any, by_rstd: Any, input: Any, mean: Any, rstd: A
     """What the input receives through its groups' means, d mean = 1/n, and through d rstd = -rstd ** 3 * (x - mean)
     / n.
     """
-    shape = (*mean.shape, -1)
+    shape = (*mean.shape, input.numel() // mean.numel() if mean.numel() else 0)
     rows = aten.reshape(input, shape)
     n = rows.shape[-1]
     out = aten.expand_as(aten.div(aten.unsqueeze(by_mean, -1), n), rows) if by_mean is not None else None

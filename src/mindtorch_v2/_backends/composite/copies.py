@@ -60,9 +60,26 @@ def unsafe_split_with_sizes(self: Any, split_sizes: Sequence[int], dim: int) -> 
     return aten.split_with_sizes(self, split_sizes, dim)
 
 
+def _check_chunks(tensors: Sequence[Any], dim: int, num_chunks: int) -> None:
+    if num_chunks <= 0:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if not all(t.numel() for t in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensor")
+    if dim < 0 and len({t.dim() for t in tensors}) > 1:
+        raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
+    if any(dim >= t.dim() for t in tensors):
+        raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
+    before = normalize_dim(dim, tensors[0].dim())
+    if len({tuple(t.shape[:before]) for t in tensors}) > 1:
+        raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+
+
 @composite("_chunk_cat")
 def chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> Any:
     """Every tensor, padded and cut into chunks along `dim`, flattened; the chunks of one number side by side."""
+    _check_chunks(tensors, dim, num_chunks)
     rows = []
     for t in tensors:
         d = normalize_dim(dim, t.dim())

@@ -136,6 +136,8 @@ def _dims_and_sizes(self: Any, s: Sequence[int] | None, dim: Sequence[int] | Non
     ndim = self.dim()
     if dim is not None:
         dims = [normalize_dim(d, ndim) for d in dim]
+        if dims and not ndim:
+            raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
         if s is None:

@@ -36,11 +36,19 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
 def empty_permuted(
     size: Sequence[int], physical_layout: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Any:
-    if sorted(physical_layout) != list(range(len(size))):
+    if len(physical_layout) != len(size):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
             f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
         )
+    for i, d in enumerate(physical_layout):
+        if not 0 <= d < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {i}).  "
+                "NB: negative dims not currently supported; file an issue if you want it."
+            )
+    if len(set(physical_layout)) != len(size):
+        raise RuntimeError("Duplicate dim not allowed")
     stored = aten.empty([size[d] for d in physical_layout], dtype=dtype, device=device)
     return aten.permute(stored, [list(physical_layout).index(d) for d in range(len(size))])
 
@@ -164,6 +172,12 @@ def orgqr(self: Any, input2: Any) -> Any:
 @composite("ormqr")
 def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
     """Q times a matrix, or Q^H, or from the right, without forming Q: the product of reflections (self, input2)."""
+    if self.dim() < 2:
+        raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
+    if input3.dim() < 2:
+        raise RuntimeError("torch.ormqr: other must have at least 2 dimensions.")
+    if input2.shape[-1] > min(input3.shape[-2 if left else -1], self.shape[-1]):
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
     if not left:
         return ormqr(self, input2, input3.mH, True, not transpose).mH
     count = input2.shape[-1]

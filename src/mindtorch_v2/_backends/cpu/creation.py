@@ -121,6 +121,8 @@ def range_(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: An
 
 def _end_points(name: str, start: Any, end: Any, steps: int, kind: dt.dtype) -> tuple[Any, Any]:
     """The first and the last number in the type asked for: integers cut off what follows the point."""
+    if not isinstance(steps, (int, np.integer)):
+        raise TypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if kind is dt.bool_ and steps > 1:

@@ -132,6 +132,8 @@ def normal_of(mean: Array, std: Array, generator: Any) -> Array:
 def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any) -> Array:
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if self.shape[-1] > 1 << 24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
     rows = self if self.ndim == 2 else self.reshape(1, -1)
     found = stream_of(generator).multinomial(rows, num_samples, replacement)
     return found if self.ndim == 2 else found.reshape(-1)

@@ -84,6 +84,8 @@ def is_sparse(t: Any) -> bool:
 # --- conversions
 def _flat(indices: Any, shape: Sequence[int]) -> Any:
     """Positions of the flattened sparse dimensions."""
+    if not indices.shape[0]:
+        return aten.zeros(indices.shape[1:], dtype=indices.dtype, device=indices.device)
     flat = aten.select(indices, 0, 0)
     for d in range(1, len(shape)):
         flat = flat * shape[d] + aten.select(indices, 0, d)
@@ -168,7 +170,7 @@ def sparsified(self: Any, sparse_dim: int | None = None) -> Any:
     count = self.dim() if sparse_dim is None else sparse_dim
     filled = self._array != 0
     places = np.argwhere(filled.any(axis=tuple(range(count, self.dim()))) if count < self.dim() else filled).T
-    indices = wrap(np.ascontiguousarray(places, np.int64).reshape(count, -1))
+    indices = wrap(np.ascontiguousarray(places, np.int64).reshape(count, places.shape[-1]))
     lead = tuple(self.shape[:count])
     flat = aten.reshape(self, [prod(lead), *self.shape[count:]])
     return coo(indices, aten.index_select(flat, 0, _flat(indices, lead)), self.shape, True)
