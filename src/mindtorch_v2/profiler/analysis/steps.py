@@ -101,8 +101,10 @@ def _optimizer_rows(store: EventStore, host: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero(np.isin(store.name, names) & host & (store.kind == Kind.SCOPE))
     if not len(rows):
         return rows
-    counts = np.bincount(store.name[rows])
-    return rows[store.name[rows] == np.argmax(counts)]
+    own = np.array([thread.process == 0 for thread in store.threads])[store.thread[rows]]
+    rows = rows[own] if own.any() else rows  # processes that the program started have steps of their own
+    rows = rows[store.name[rows] == np.argmax(np.bincount(store.name[rows]))]
+    return rows[store.thread[rows] == np.argmax(np.bincount(store.thread[rows]))]
 
 
 def _number_in(name: str, default: int) -> int:

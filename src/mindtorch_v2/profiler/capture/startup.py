@@ -36,6 +36,10 @@ def _starter(name: str) -> Callable[..., Any]:
         from .api import listen
 
         return listen
+    if name == "child":  # what `mindprof run --all-processes` asks of the processes that its program starts
+        from .children import begin as begin_child
+
+        return begin_child
     raise ValueError(
         f"{name!r} is not known; expected {' or '.join(NAMES)}, separated by commas, with settings as name:key=value"
     )

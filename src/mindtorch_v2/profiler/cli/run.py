@@ -59,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=_count, default=1, metavar="N", help="how often to do so; 0 for as long as it runs (1)"
     )
+    parser.add_argument(
+        "--all-processes", action="store_true", help="processes that the program starts, too, if they use torch"
+    )
     parser.add_argument("--no-report", action="store_true", help="write the profile only, no page")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
 
@@ -114,6 +117,11 @@ class _Recording:
             schedule=plan if self.steps else None, on_trace_ready=self._keep if self.steps else None, **wanted
         )
         self.pid = os.getpid()
+        self.children: Any = None
+        if options.all_processes:
+            from ..capture.children import ChildProcesses
+
+            self.children = ChildProcesses(wanted)
 
     def _keep(self, prof: Any) -> None:
         self.stores.append(prof.profiler.store)
@@ -141,6 +149,8 @@ class _Recording:
         return _exit_code(code)
 
     def _start(self) -> None:
+        if self.children is not None:
+            self.children.start()
         if self.steps:
             from ...optim.optimizer import register_optimizer_step_post_hook
 
@@ -148,16 +158,18 @@ class _Recording:
         self.profile.start()
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
-        self._finish_in_parent()
+        self._finish_in_parent(wait=False)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    def _finish_in_parent(self) -> None:
-        """Writes the profile, unless this is a child that the program made by fork."""
+    def _finish_in_parent(self, wait: bool = True) -> None:
+        """Writes the profile, unless this is a child that the program made by fork. `wait`: for the program's own."""
         if self.is_over or os.getpid() != self.pid:
             return
         self.is_over = True
         self.profile.stop()
+        if wait and self.children is not None:
+            self.children.join()
         try:
             self._write()
         except OSError as error:
@@ -168,6 +180,10 @@ class _Recording:
         from ..store.join import concat
 
         store = concat(self.stores) if self.steps else self.profile.profiler.store
+        if self.children is not None and store is not None:
+            store, problems = self.children.take_in(store)
+            for problem in problems:
+                warn(problem)
         if store is None or not len(store):
             warn("the program ended before anything was recorded")
             return
