@@ -65,10 +65,23 @@ _LATER = {
         "send_object_list",
     ),
     "work": ("DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "Work"),
+    "device_mesh": ("DeviceMesh", "init_device_mesh"),
     "store": ("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
-_SUBMODULES = ("algorithms", "device_mesh", "distributed_c10d", "nn", "optim", "rpc", "run", "store", "tensor")
+_SUBMODULES = (
+    "checkpoint",
+    "fsdp",
+    "algorithms",
+    "device_mesh",
+    "distributed_c10d",
+    "nn",
+    "optim",
+    "rpc",
+    "run",
+    "store",
+    "tensor",
+)
 
 __all__ = [
     "Backend",

@@ -8,6 +8,7 @@ from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._python.creation import tensor
 from ..._tensor import Parameter, Tensor
+from ...autograd import grad_mode
 from .. import functional as F
 from .. import init
 from .module import Module
@@ -184,7 +185,46 @@ class SyncBatchNorm(_BatchNorm):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() >= 2 and input.shape[1] == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+        uses_batch = self.training or (self.running_mean is None and self.running_var is None)
+        if uses_batch and self._processes() > 1:
+            self._check_input_dim(input)
+            return self._over_processes(input)
         return super().forward(input)
+
+    def _processes(self) -> int:
+        """How many processes' batches are normalised together; 1 where no group was formed."""
+        from ... import distributed
+
+        return distributed.get_world_size(self.process_group) if distributed.is_initialized() else 1
+
+    def _over_processes(self, input: Tensor) -> Tensor:
+        """Mean and variance of the batches of all processes; gradients pass through both."""
+        from ...distributed.nn.functional import all_reduce
+
+        dims = [d for d in range(input.dim()) if d != 1]
+        shape = [1, -1] + [1] * (input.dim() - 2)
+        own = input.numel() // input.shape[1]
+        sums = aten.cat([input.sum(dims), input.new_full((1,), float(own))])
+        sums = all_reduce(sums, group=self.process_group)
+        count = sums[-1].detach()
+        mean = (sums[:-1] / count).view(shape)
+        centred = input - mean
+        variance = all_reduce((centred * centred).sum(dims), group=self.process_group) / count
+        if self.training and self.track_running_stats:
+            self._track(mean.detach().flatten(), variance.detach() * (count / (count - 1)))
+        made = centred * (variance + self.eps).rsqrt().view(shape)
+        if self.weight is not None and self.bias is not None:
+            made = made * self.weight.view(shape) + self.bias.view(shape)
+        return made
+
+    def _track(self, mean: Tensor, variance: Tensor) -> None:
+        """Takes the statistics of a batch into the running ones."""
+        assert self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None
+        self.num_batches_tracked.add_(1)
+        factor = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        with grad_mode.no_grad():
+            self.running_mean.mul_(1 - factor).add_(mean, alpha=factor)
+            self.running_var.mul_(1 - factor).add_(variance, alpha=factor)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:

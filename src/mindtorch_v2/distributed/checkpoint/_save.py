@@ -1,0 +1,133 @@
+"""Writing a checkpoint: every process writes what it holds, the first one says that it is complete."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from typing import Any
+
+from ..._files import atomic_file
+from ..._tensor import Tensor
+from .._shards import shard_of
+from ..objects import all_gather_object, broadcast_object_list
+from ..process_groups import get_rank, get_world_size, is_initialized
+from ._files import CheckpointException, Entry, FileSystemWriter, Piece, name_of, write_metadata
+from ._tree import is_stateful, leaves, state_of
+
+
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: str | os.PathLike[str] | None = None,
+    storage_writer: FileSystemWriter | None = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> None:
+    """Writes the tensors and values of all processes into one folder. Every process of the group calls it.
+
+    Rows of a spread parameter (`fully_shard`) are written by the process that holds them; what all processes hold is
+    written once. A checkpoint that was in the folder stays the one that loads until the new one is complete.
+    """
+    folder = folder_of(checkpoint_id, storage_writer)
+    alone = no_dist or not is_initialized()
+    rank, size = (0, 1) if alone else (get_rank(process_group), get_world_size(process_group))
+    flat = {name: (path, value) for name, path, value in named_leaves(state_dict)}
+    token = [secrets.token_hex(4)]
+    if not alone:
+        broadcast_object_list(token, group_src=0, group=process_group)
+    written, problem = _try_write(folder, f"__{rank}_{token[0]}.distcp", flat, rank, size)
+    everyone: list[Any] = [(written, problem)]
+    if not alone:
+        everyone = [None] * size
+        all_gather_object(everyone, (written, problem), process_group)
+    wrong = {r: told for r, (_, told) in enumerate(everyone) if told}
+    problem = "; ".join(f"rank {r}: {told}" for r, told in wrong.items())
+    if not problem and rank == 0:
+        problem = _complete(folder, [entries for entries, _ in everyone])
+    if not alone:
+        told = [problem]
+        broadcast_object_list(told, group_src=0, group=process_group)
+        problem = told[0]
+    if problem:
+        raise CheckpointException(f"the checkpoint {folder!r} was not written: {problem}")
+
+
+def folder_of(checkpoint_id: Any, storage: FileSystemWriter | None) -> str:
+    if checkpoint_id is None and storage is None:
+        raise ValueError("give checkpoint_id, the folder of the checkpoint")
+    return os.fspath(checkpoint_id) if checkpoint_id is not None else storage.path  # type: ignore[union-attr]
+
+
+def named_leaves(state_dict: dict[str, Any]) -> list[tuple[str, list[str | int], Any]]:
+    """(name, path, value) of everything in a state dict, also in the modules and optimizers that it holds."""
+    plain = {key: state_of(value) if is_stateful(value) else value for key, value in state_dict.items()}
+    return [(name_of(path), path, value) for path, value in leaves(plain)]
+
+
+def _try_write(
+    folder: str, file: str, flat: dict[str, tuple[list[str | int], Any]], rank: int, size: int
+) -> tuple[dict[str, Entry], str]:
+    """What this process wrote, or why it could not: the others are told, so that nobody waits for it."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        return _write(folder, file, flat, rank, size), ""
+    except (OSError, TypeError, AttributeError, RuntimeError) as error:
+        return {}, f"{type(error).__name__}: {error}"
+
+
+def _write(
+    folder: str, file: str, flat: dict[str, tuple[list[str | int], Any]], rank: int, size: int
+) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    with atomic_file(os.path.join(folder, file), sync=True) as out:
+        at = 0
+        for number, (name, (path, value)) in enumerate(sorted(flat.items())):
+            shard = shard_of(value) if isinstance(value, Tensor) else None
+            entry = Entry(path)
+            if isinstance(value, Tensor):
+                entry.dtype = str(value.dtype).removeprefix("torch.")
+                entry.shape = list(shard.shape if shard is not None else value.shape)
+            mine = shard is not None or number % size == rank if isinstance(value, Tensor) else rank == 0
+            if mine and not (shard is not None and shard.rows == 0):
+                data = _bytes_of(value)
+                first, rows = (
+                    (shard.first, shard.rows) if shard is not None else (0, entry.shape[0] if entry.shape else 1)
+                )
+                entry.pieces.append(Piece(file, at, len(data), first, rows))
+                out.write(data)
+                at += len(data)
+            entries[name] = entry
+    return entries
+
+
+def _bytes_of(value: Any) -> bytes:
+    if isinstance(value, Tensor):
+        return value.detach().cpu().contiguous()._array.tobytes()
+    from ... import save as save_value
+
+    buffer = io.BytesIO()
+    save_value(value, buffer)
+    return buffer.getvalue()
+
+
+def _complete(folder: str, parts: list[dict[str, Entry]]) -> str:
+    """Joins what the processes wrote and makes it the checkpoint of the folder; '' or what is wrong."""
+    joined: dict[str, Entry] = {}
+    for rank, entries in enumerate(parts):
+        for name, entry in entries.items():
+            known = joined.setdefault(name, Entry(entry.path, entry.dtype, entry.shape))
+            if (known.dtype, known.shape) != (entry.dtype, entry.shape):
+                return f"{name!r} is {entry.dtype} {entry.shape} on rank {rank}, and {known.dtype} {known.shape} before"
+            known.pieces += entry.pieces
+    for name, entry in joined.items():
+        entry.pieces.sort(key=lambda piece: piece.first)
+        if not entry.pieces:
+            return f"no process wrote {name!r}: its processes hold different keys"
+    try:
+        write_metadata(folder, joined)
+    except OSError as error:
+        return f"rank 0: {error}"
+    return ""

@@ -1,0 +1,61 @@
+"""State dicts as flat lists of named values, and optimizers whose state is spread as their parameters are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..._tensor import Tensor
+from .._shards import mark, shard_of
+
+Path = list[str | int]
+
+
+def is_stateful(value: Any) -> bool:
+    """Whether a value of a state dict is an object (module, optimizer) that has a state dict of its own."""
+    return (
+        not isinstance(value, (Tensor, dict))
+        and callable(getattr(value, "state_dict", None))
+        and callable(getattr(value, "load_state_dict", None))
+    )
+
+
+def state_of(value: Any) -> Any:
+    """The state dict of an object; an optimizer's tensors know what part they are of."""
+    state = value.state_dict()
+    if hasattr(value, "param_groups") and isinstance(state, dict) and "state" in state:
+        parameters = [p for group in value.param_groups for p in group["params"]]
+        for index, held in state["state"].items():
+            shard = shard_of(parameters[index]) if isinstance(index, int) and index < len(parameters) else None
+            for entry in held.values() if shard is not None else ():
+                if isinstance(entry, Tensor) and entry.shape == parameters[index].shape:
+                    mark(entry, shard)
+    return state
+
+
+def leaves(value: Any, path: Path | None = None) -> Iterator[tuple[Path, Any]]:
+    """The values in nested dicts, lists and tuples with tensors in them, each with the keys and places that lead to
+    it."""
+    path = path or []
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from leaves(inner, [*path, key if isinstance(key, int) else str(key)])
+    elif isinstance(value, (list, tuple)) and any(isinstance(inner, (Tensor, dict, list, tuple)) for inner in value):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, [*path, place])
+    else:
+        yield path, value
+
+
+def put(root: Any, path: Path, value: Any) -> None:
+    """Replaces the value that a path leads to."""
+    for part in path[:-1]:
+        root = root[_key(root, part)]
+    root[_key(root, path[-1])] = value
+
+
+def _key(holder: Any, part: str | int) -> Any:
+    """The key that was written as this part."""
+    if isinstance(holder, dict) and part not in holder:
+        return next((key for key in holder if str(key) == str(part)), part)
+    return part

@@ -1,0 +1,153 @@
+"""`FullyShardedDataParallel`: a module around another one whose parameters are spread over processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from ... import no_grad
+from ...nn.modules.module import Module
+from .._shards import shard_of
+from ..device_mesh import DeviceMesh
+from ..process_groups import ProcessGroup
+from ..reduce_op import ReduceOp
+from ._fully_shard import fully_shard, state_of
+
+
+class ShardingStrategy(Enum):
+    """What is spread. `NO_SHARD` and the hybrid ones are not here."""
+
+    FULL_SHARD = 1
+    SHARD_GRAD_OP = 2  # whole parameters are kept between the passes
+
+
+class FullyShardedDataParallel(Module):
+    """Runs `module` with parameters that are spread over the processes of a group, as `fully_shard` does.
+
+    `auto_wrap_policy` is a set of classes whose instances inside are gathered by themselves, or a function (module,
+    recurse, nonwrapped_numel) -> bool. `state_dict()` gathers whole tensors, in all processes.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        process_group: ProcessGroup | None = None,
+        sharding_strategy: ShardingStrategy | None = None,
+        cpu_offload: Any = None,
+        auto_wrap_policy: Any = None,
+        backward_prefetch: Any = None,
+        mixed_precision: Any = None,
+        ignored_modules: Any = None,
+        device_id: Any = None,
+        sync_module_states: bool = False,
+        use_orig_params: bool = True,
+        device_mesh: DeviceMesh | None = None,
+    ) -> None:
+        super().__init__()
+        for name, value in (("cpu_offload", cpu_offload), ("mixed_precision", mixed_precision)):
+            if value is not None:
+                raise NotImplementedError(f"FullyShardedDataParallel: {name} is not supported")
+        self._fsdp_wrapped_module = module
+        mesh = device_mesh if device_mesh is not None else _mesh_of(process_group)
+        if sync_module_states:
+            _take_over(module, mesh)
+        keeps = sharding_strategy is ShardingStrategy.SHARD_GRAD_OP
+        ignored = {p for each in ignored_modules or () for p in each.parameters()}
+        for inner in _chosen(module, auto_wrap_policy):
+            fully_shard(inner, mesh=mesh, reshard_after_forward=not keeps, ignored_params=ignored)
+        fully_shard(module, mesh=mesh, reshard_after_forward=not keeps, ignored_params=ignored)
+
+    @property
+    def module(self) -> Module:
+        """The module inside."""
+        return self._fsdp_wrapped_module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's result."""
+        return self._fsdp_wrapped_module(*args, **kwargs)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Whole tensors by the names that they have in the module. Every process calls it."""
+        from ..checkpoint.state_dict import whole
+
+        found = self._fsdp_wrapped_module.state_dict(*args, **kwargs)
+        return type(found)((name, whole(value)) for name, value in found.items())
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+        """Takes this process's rows of whole tensors."""
+        from ..checkpoint.state_dict import own_rows
+
+        shards = {name: shard_of(p) for name, p in self._fsdp_wrapped_module.named_parameters()}
+        rows = {name: own_rows(value, shards.get(name)) for name, value in state_dict.items()}
+        return self._fsdp_wrapped_module.load_state_dict(rows, strict=strict)
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Any:
+        """Scales the gradients of all processes so that their norm, taken together, is at most `max_norm`; returns
+        it."""
+        from ... import tensor
+        from .. import collectives
+
+        found = [p for p in self.parameters() if p.grad is not None]
+        group = next((s.group for p in found if (s := shard_of(p)) is not None), None)
+        with no_grad():
+            largest = norm_type == float("inf")
+            norms = [float(p.grad.detach().norm(norm_type)) for p in found if p.grad is not None and p.numel()]
+            value = max(norms, default=0.0) if largest else sum(norm**norm_type for norm in norms)
+            total = tensor(value, dtype=found[0].grad.dtype if found and found[0].grad is not None else None)
+            collectives.all_reduce(total, ReduceOp.MAX if largest else ReduceOp.SUM, group)
+            total = total if largest else total ** (1.0 / norm_type)
+            scale = min(1.0, float(max_norm) / (float(total) + 1e-6))
+            for p in found:
+                if p.grad is not None:
+                    p.grad.mul_(scale)
+        return total
+
+    @staticmethod
+    def summon_full_params(module: Module, writeback: bool = True) -> Any:
+        """A context in which the modules hold whole parameters, to be read."""
+        from contextlib import contextmanager
+
+        @contextmanager
+        def whole_parameters() -> Any:
+            groups = [state_of(m).parameters for m in module.modules() if hasattr(m, "_fully_shard_state")]
+            for group in groups:
+                if group is not None:
+                    group.unshard()
+            try:
+                yield
+            finally:
+                for group in groups:
+                    if group is not None:
+                        group.reshard()
+
+        return whole_parameters()
+
+
+def _mesh_of(group: ProcessGroup | None) -> DeviceMesh | None:
+    return None if group is None else DeviceMesh("cpu", group.ranks, _groups=[group])
+
+
+def _chosen(module: Module, policy: Any) -> list[Module]:
+    """The inner modules that are gathered by themselves, innermost first."""
+    if policy is None:
+        return []
+    inner = [each for each in module.modules() if each is not module]
+    test: Callable[[Module], bool]
+    if isinstance(policy, (set, frozenset, list, tuple)):
+        kinds = tuple(policy)
+        test = lambda each: isinstance(each, kinds)  # noqa: E731
+    else:
+        test = lambda each: bool(  # noqa: E731
+            policy(module=each, recurse=False, nonwrapped_numel=sum(p.numel() for p in each.parameters()))
+        )
+    return [each for each in reversed(inner) if test(each)]
+
+
+def _take_over(module: Module, mesh: DeviceMesh | None) -> None:
+    """All processes take the parameters and buffers of the first one."""
+    from .. import collectives
+
+    group = None if mesh is None else mesh.get_group()
+    for tensor in (*module.parameters(), *module.buffers()):
+        collectives.broadcast(tensor.detach(), group_src=0, group=group)
