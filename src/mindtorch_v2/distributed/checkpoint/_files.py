@@ -42,6 +42,7 @@ class Entry:
     path: list[str | int]
     dtype: str = ""
     shape: list[int] = field(default_factory=list)
+    spread: bool = False  # each process wrote some rows
     pieces: list[Piece] = field(default_factory=list)
 
 
@@ -84,7 +85,7 @@ def read_metadata(folder: str) -> dict[str, Entry]:
         if found["format"] != _FORMAT:
             raise CheckpointException(f"{folder!r}: the checkpoint's format is {found['format']}, not {_FORMAT}")
         return {
-            name: Entry(e["path"], e["dtype"], e["shape"], [Piece(**piece) for piece in e["pieces"]])
+            name: Entry(e["path"], e["dtype"], e["shape"], e["spread"], [Piece(**piece) for piece in e["pieces"]])
             for name, e in found["entries"].items()
         }
     except FileNotFoundError:

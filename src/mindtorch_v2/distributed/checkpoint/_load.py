@@ -120,7 +120,7 @@ def _prepare_optimizer(state: dict[str, Any], optimizer: Any, prefix: list[str |
         shard = shard_of(parameter)
         if not entry.dtype:
             held[name] = None
-        elif shard is not None and list(shard.shape) == entry.shape:
+        elif shard is not None and entry.spread:
             held[name] = mark(empty(parameter.shape, dtype=_dtype_of(entry.dtype)), shard)
         else:
             held[name] = empty(entry.shape, dtype=_dtype_of(entry.dtype))

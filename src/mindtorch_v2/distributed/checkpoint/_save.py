@@ -86,7 +86,7 @@ def _write(
         at = 0
         for number, (name, (path, value)) in enumerate(sorted(flat.items())):
             shard = shard_of(value) if isinstance(value, Tensor) else None
-            entry = Entry(path)
+            entry = Entry(path, spread=shard is not None)
             if isinstance(value, Tensor):
                 entry.dtype = str(value.dtype).removeprefix("torch.")
                 entry.shape = list(shard.shape if shard is not None else value.shape)
@@ -118,7 +118,7 @@ def _complete(folder: str, parts: list[dict[str, Entry]]) -> str:
     joined: dict[str, Entry] = {}
     for rank, entries in enumerate(parts):
         for name, entry in entries.items():
-            known = joined.setdefault(name, Entry(entry.path, entry.dtype, entry.shape))
+            known = joined.setdefault(name, Entry(entry.path, entry.dtype, entry.shape, entry.spread))
             if (known.dtype, known.shape) != (entry.dtype, entry.shape):
                 return f"{name!r} is {entry.dtype} {entry.shape} on rank {rank}, and {known.dtype} {known.shape} before"
             known.pieces += entry.pieces
