@@ -6,6 +6,9 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
+
+from mindtorch_v2._dispatch import families
 
 PROGRAM = """
 import sys, threading
@@ -46,3 +49,30 @@ def test_importing_the_package_leaves_out_what_few_programs_need():
     )
     parts = ("fx", "nn", "optim", "profiler", "_backends.generators", "_ops.documentation", "_python.tensor_str")
     assert not loaded & {"numpy.random", *(f"mindtorch_v2.{part}" for part in parts)}
+
+
+def test_a_fork_waits_for_imports_of_other_threads(monkeypatch):
+    """A child would find the modules half imported, and nobody there to complete them."""
+    order: list[str] = []
+    begun, go = threading.Event(), threading.Event()
+
+    def slow_import(family: str) -> None:
+        begun.set()
+        go.wait()
+        order.append("imported")
+
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            os._exit(len(order))  # what the child sees
+        order.append(f"forked, child saw {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}")
+
+    monkeypatch.setattr(families, "_import_here", slow_import)
+    threads = [threading.Thread(target=families.load_family, args=("no such family",)), threading.Thread(target=fork)]
+    threads[0].start()
+    begun.wait()
+    threads[1].start()
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["imported", "forked, child saw 1"]

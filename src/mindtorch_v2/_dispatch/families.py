@@ -2,7 +2,8 @@
 
 The import runs on a thread of its own, while the caller waits. Signals (Ctrl-C, SIGALRM) and what their handlers
 raise reach the main thread only: so an import is never cut short, and a handler that uses an operator whose family
-is just being imported waits for it like everybody else.
+is just being imported waits for it like everybody else. A fork waits for imports too: a child would find modules that
+nobody completes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ _LAYERS = ("_backends.cpu", "_backends.onednn", "_backends.composite", "_autogra
 _loaded: set[str] = set()
 _under_way: dict[str, _Load] = {}
 _inside: set[tuple[int, str]] = set()  # (thread, family) of imports that are running
+_importing = threading.RLock()  # held while a family is imported, and by who forks
+_FORK_WAITS_S = 30.0
+_fork_holds: list[int] = []  # threads that hold `_importing` because they fork
 
 
 def load_family(family: str) -> None:
@@ -63,7 +67,8 @@ class _Load:
         if not self._first.acquire(blocking=False):
             return
         try:
-            _import_here(self.family)
+            with _importing:
+                _import_here(self.family)
         except BaseException as error:  # noqa: BLE001 - it is raised where the family was asked for
             self.error = error
         _under_way.pop(self.family, None)  # after a failure the next one who asks tries again
@@ -95,10 +100,25 @@ def _is_importing() -> bool:
     return False
 
 
+def _before_fork() -> None:
+    # whoever forks inside an import holds what the other thread may wait for
+    if not _is_importing() and _importing.acquire(timeout=_FORK_WAITS_S):
+        _fork_holds.append(threading.get_ident())
+
+
+def _after_fork_in_parent() -> None:
+    if threading.get_ident() in _fork_holds:
+        _fork_holds.remove(threading.get_ident())
+        _importing.release()
+
+
 def _after_fork_in_child() -> None:
     """The threads that imported do not exist here."""
+    global _importing
+    _importing = threading.RLock()
+    _fork_holds.clear()
     _under_way.clear()
     _inside.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
