@@ -35,4 +35,4 @@ def set_(
     return aten.set_(self, source) if size is None else aten.set_(self, source, storage_offset, size, stride or ())
 
 
-Tensor.set_ = set_  # type: ignore[method-assign]
+setattr(Tensor, "set_", set_)  # noqa: B010 - in the place of the operator's method

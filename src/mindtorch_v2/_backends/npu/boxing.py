@@ -16,6 +16,7 @@ from ... import _dtype as dt
 from ..._dispatch.casting import casting_positions
 from ..._dispatch.checks import check_result_type, check_writable
 from ..._dispatch.families import load_family
+from ..._dispatch.loading import call_as_loading
 from ..._dispatch.registry import CHECKS, KERNELS
 from ..._dispatch.return_types import return_type
 from ..._dispatch.specs import output_specs
@@ -236,13 +237,14 @@ def _fits(op: Op) -> Callable[[Sequence[Any]], bool]:
 
 
 def _quietly(op: Op, plan: Boxed) -> Boxed:
-    """A planner: calls that the operator does not take have no plan."""
-    check = dimension_check(op)
+    """A planner: calls that the operator does not take have no plan. A plan is made once per kind of arguments, which
+    a profile shows as loading."""
+    check, what = dimension_check(op), f"plan of {op.event}"
 
     def planner(*args: Any) -> Any:
         check(args)
         try:
-            return plan(args)
+            return call_as_loading(what, plan, args)
         except Rejected:
             return None
 

@@ -281,9 +281,9 @@ class Recorder(RecordedThreads):
         calls = buffer.module_stack
         root, before = calls[-1][0] if calls else module, buffer.module
         known = self.modules.calls.get((id(module), id(root), before))
-        is_met = known is None or known[0]() is not module or known[1]() is not root
-        if is_met:
-            known = self.modules.meet(module, root, before, self.labels)
+        is_met = False
+        if known is None or known[0]() is not module or known[1]() is not root:
+            known, is_met = self.modules.meet(module, root, before, self.labels), True
         buffer.module = known[2]
         row = self.push_python(buffer, known[3])
         calls.append((root, before, row))

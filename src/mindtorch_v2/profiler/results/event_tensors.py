@@ -81,7 +81,8 @@ class EventTensors:
 
     def _members(self, place: int) -> list[dict[Role, list[int]]]:
         """What was seen of the owner that begins at a place: per parameter the places of its tensors by role."""
-        owned, found = self.store.owned, []
+        owned = self.store.owned
+        found: list[dict[Role, list[int]]] = []
         for at in range(place + 1, len(owned)):
             role = Role(int(owned.role[at]))
             if role is Role.OWNER:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import pytest
@@ -10,6 +11,9 @@ import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import native
 from mindtorch_v2._ops.table import find
 from mindtorch_v2.profiler import ProfilerActivity, profile
+from mindtorch_v2.profiler.record.kinds import Kind
+from mindtorch_v2.profiler.record.python_recorder import Recorder
+from tests.conftest import begin_loading
 
 IN_C = native.launcher is not None
 
@@ -249,8 +253,10 @@ def test_launches_are_told_to_the_profiler(activities):
     assert len(calls) == len(kernels) == 3 and y.shape == (4, 4)
     assert all(c.cpu_parent is not None and c.cpu_parent.name == "aten::add" for c in calls)
     assert sum(e.name == "aclrtMemcpyAsync" for e in events) == 1
+    times = json.loads(prof.profiler.store.metadata.user["npu_times"])
+    bound = times["clock_error_ns"] / 1000 + 1  # how far the device's clock may be off, in microseconds
     for call, kernel in zip(calls, sorted(kernels, key=lambda e: e.time_range.start)):
-        assert call.time_range.start <= kernel.time_range.end
+        assert call.time_range.start <= kernel.time_range.end + bound
 
 
 def test_records_of_one_profile_do_not_reach_the_next():
@@ -264,3 +270,17 @@ def test_records_of_one_profile_do_not_reach_the_next():
     with profile(activities=[ProfilerActivity.NPU]) as prof:
         pass
     assert not [e for e in prof.events() if "Mul" in e.name]
+
+
+def test_making_a_plan_is_loading_not_the_operators_time(monkeypatch):
+    monkeypatch.setattr(Recorder, "begin_loading", begin_loading, raising=False)
+    x = torch.ones(5, 3, 11, device="npu")
+    x[0] - x[0]  # what is loaded once for all kinds of calls is there
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        x - x
+        x - x
+    store = prof.profiler.store
+    loads = [store.name_of(row) for row in range(len(store)) if store.kind[row] == Kind.LOADING]
+    assert loads.count("loading: plan of aten::sub") == IN_C
+    counts = {average.key: average.count for average in prof.key_averages()}
+    assert counts["aten::sub"] == 2 and not any(key.startswith("loading") for key in counts)
