@@ -11,8 +11,9 @@ from typing import Any
 from ..futures import Future
 from . import _events, _status
 
-_SPINS = 200  # how often completion is asked for before the thread sleeps
+_SPINS = 2000  # how often completion is asked for, giving way to others each time, before the thread sleeps
 _SHORTEST, _LONGEST = 2e-5, 1e-3
+_LAZY = 0.05  # seconds of waiting from which on pauses grow: MPI goes on only when it is asked
 _LOOK, _GRACE = 0.5, 2.0  # seconds: how often a waiting process looks whether the others live, and what it grants them
 
 
@@ -98,7 +99,7 @@ class Work:
             if self._advance():
                 return True
             os.sched_yield()
-        look, gone = time.monotonic() + _LOOK, 0.0
+        look, gone, lazy = time.monotonic() + _LOOK, 0.0, time.monotonic() + _LAZY
         while not self._advance():
             now = time.monotonic()
             if now > look:
@@ -116,7 +117,7 @@ class Work:
                     f"{self._entry.text} did not finish within {limit:g} s.{_status.others(self._entry)}"
                 )
             time.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
+            pause = min(2 * pause, _LONGEST if now > lazy else _SHORTEST)
         return True
 
     def synchronize(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..analysis.formatting import printable
 from ..results.ranks import RanksProfile, load_ranks
+from .main import UsageError
 from .terminal import Terminal, percent, size, time, warn
 
 
@@ -20,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load(options: argparse.Namespace, source: str) -> RanksProfile:
-    found = load_ranks(source, workers=options.workers, scheduler=options.scheduler)
+    try:
+        found = load_ranks(source, workers=options.workers, scheduler=options.scheduler)
+    except RuntimeError as error:  # Dask is not installed
+        raise UsageError(str(error)) from error
     for problem in found.problems:
         warn(problem)
     return found

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,6 +92,38 @@ def test_one_trace_of_all_ranks(tmp_path: Path) -> None:
     assert sum(event.get("name") == "gemm" for event in made) == 2
     names = {event["args"]["name"] for event in made if event["name"] == "process_name"}
     assert {"rank 0", "rank 1"} <= names
+
+
+class _Client:
+    """What is used of a Dask client; everything that travels is pickled, as there."""
+
+    def __init__(self, address: str, set_as_default: bool = True) -> None:
+        self.address, self.sent = address, 0
+
+    def __enter__(self) -> _Client:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        assert self.address == "tcp://scheduler:8786" and self.sent < 1000  # the names of two files and a function
+
+    def map(self, function: Any, paths: list[str], pure: bool) -> list[bytes]:
+        sent = pickle.dumps((function, paths))
+        self.sent += len(sent)
+        function, paths = pickle.loads(sent)
+        return [pickle.dumps(function(path)) for path in paths]
+
+    def gather(self, results: list[bytes]) -> list[Any]:
+        return [pickle.loads(result) for result in results]
+
+
+def test_a_dask_cluster_gives_the_same_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rank in range(2):
+        (tmp_path / f"{rank}.json").write_text(json.dumps(_trace(rank, 0, 100, 200, True)))
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(RuntimeError, match=r"pip install 'mindtorch_v2\[fleet\]'"):
+        load_ranks(tmp_path, scheduler="tcp://scheduler:8786")
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=_Client))
+    assert load_ranks(tmp_path, scheduler="tcp://scheduler:8786").as_json() == load_ranks(tmp_path, workers=1).as_json()
 
 
 def test_a_pool_of_processes_gives_the_same_answer(tmp_path: Path) -> None:
