@@ -81,7 +81,15 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "set_flush_denormal",
         "set_num_interop_threads",
     ),
-    "_python.numerics": ("gradient", "histogramdd", "lu", "pca_lowrank", "svd_lowrank", "unravel_index"),
+    "_python.numerics": (
+        "gradient",
+        "histogramdd",
+        "lu",
+        "pca_lowrank",
+        "svd_lowrank",
+        "unravel_index",
+        "_segment_reduce",
+    ),
     "amp": ("autocast",),
     "func": ("vmap",),
     "amp.settings": (

@@ -99,6 +99,11 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     return tuple([_slope(source, d, s, edge_order) for d, s in zip(dims, given)])
 
 
+def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
+    """`torch.segment_reduce` under the name that libraries use."""
+    return public.segment_reduce(data, reduce, **options)
+
+
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Flat positions as one tensor of coordinates for every dimension of `shape`."""
     if isinstance(shape, Tensor):
