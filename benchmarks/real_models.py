@@ -1,7 +1,7 @@
-"""How long do models of real size take, with one thread and with all?
+"""How long do models of real size take, with one thread and with all, with and without oneDNN?
 
 Every figure is measured in a fresh interpreter for each number of threads, because OpenMP keeps the threads it has
-begun with.
+begun with. `--cpu` measures processor time instead of wall time: on a busy machine only that can be compared.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 Run = Callable[[], Any]
 
@@ -65,9 +66,10 @@ class _Gpt:
         return self.head(x)
 
 
-def gpt_step(torch: Any) -> Run:
+def gpt_step(torch: Any, dtype: str = "float32") -> Run:
     """Batch 8, AdamW."""
     model = _Gpt(torch)
+    model.parts.to(getattr(torch, dtype))
     optimizer = torch.optim.AdamW(model.parts.parameters(), lr=1e-3)
     tokens, targets = torch.randint(0, 256, (8, 128)), torch.randint(0, 256, (8, 128))
 
@@ -203,9 +205,31 @@ def _conv(torch: Any) -> Run:
     return lambda: layer(x).sum().backward()
 
 
-def _mm(torch: Any) -> Run:
-    a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
-    return _without_grad(torch, lambda: a @ b)
+def _mm(dtype: str) -> Callable[[Any], Run]:
+    def build(torch: Any) -> Run:
+        a, b = (torch.randn(1024, 1024).to(getattr(torch, dtype)) for _ in range(2))
+        return _without_grad(torch, lambda: a @ b)
+
+    return build
+
+
+def graph_layers(torch: Any) -> Run:
+    """Messages along 20,000 edges between 2,000 nodes, 64 wide: gather, share by destination, scatter; both ways."""
+    torch.manual_seed(0)
+    x, edges = torch.randn(2000, 64, requires_grad=True), torch.randint(0, 2000, (2, 20000))
+    weight = torch.randn(64, 64, requires_grad=True)
+
+    def step() -> None:
+        source, target = edges[0], edges[1]
+        h = x @ weight
+        messages = h.index_select(0, source)
+        scores = (messages * h.index_select(0, target)).sum(-1).exp()
+        norms = torch.zeros(2000).index_add(0, target, scores)
+        share = scores / norms.gather(0, target)
+        spread = target.unsqueeze(-1).expand_as(messages)
+        torch.zeros(2000, 64).scatter_add(0, spread, messages * share.unsqueeze(-1)).sum().backward()
+
+    return step
 
 
 def _without_grad(torch: Any, call: Run) -> Run:
@@ -216,19 +240,32 @@ def _without_grad(torch: Any, call: Run) -> Run:
     return run
 
 
-# What is measured, how it is built, and the ratio to PyTorch that is allowed with the default install.
-LOADS: dict[str, tuple[Callable[[Any], Run], float]] = {
-    "GPT step": (gpt_step, 1.1),
-    "GPT inference": (gpt_inference, 1.1),
-    "ResNet-18 step": (resnet_step, 1.3),
-    "ResNet-18 inference": (resnet_inference, 1.3),
-    "LSTM 2x128, 16x50": (lstm, 1.2),
-    **{f"{name} of 4M": (_elementwise(name), 1.0) for name in ("gelu", "exp", "softmax", "layer_norm", "sum", "add")},
-    "sort of 1M": (_elementwise("sort"), 1.0),
-    "conv2d 8x32x56x56 by 64x3x3, both ways": (_conv, 1.4),
-    "mm 1024": (_mm, 1.4),
-    "depthwise conv 4x96x28x28, both ways": (depthwise, 1.2),
-    "GRUCell, 20 steps": (gru_cell, 1.2),
+class Load(NamedTuple):
+    """What is measured, and the ratios to PyTorch that are allowed with the default install and with oneDNN."""
+
+    build: Callable[[Any], Run]
+    default: float
+    fast: float
+
+
+LOADS: dict[str, Load] = {
+    "GPT step": Load(gpt_step, 1.1, 0.95),
+    "GPT inference": Load(gpt_inference, 1.1, 0.95),
+    "ResNet-18 step": Load(resnet_step, 1.3, 0.95),
+    "ResNet-18 inference": Load(resnet_inference, 1.3, 0.95),
+    "LSTM 2x128, 16x50": Load(lstm, 1.2, 1.0),
+    **{
+        f"{name} of 4M": Load(_elementwise(name), 1.0, 0.95)
+        for name in ("gelu", "exp", "softmax", "layer_norm", "sum", "add")
+    },
+    "sort of 1M": Load(_elementwise("sort"), 1.0, 1.0),
+    "conv2d 8x32x56x56 by 64x3x3, both ways": Load(_conv, 1.4, 1.0),
+    "mm 1024": Load(_mm("float32"), 1.4, 1.0),
+    "depthwise conv 4x96x28x28, both ways": Load(depthwise, 1.2, 1.0),
+    "GRUCell, 20 steps": Load(gru_cell, 1.2, 1.0),
+    "graph layers: gather and scatter, both ways": Load(graph_layers, 1.2, 1.0),
+    "mm 1024 in bfloat16": Load(_mm("bfloat16"), 3.0, 1.05),
+    "GPT step in bfloat16": Load(lambda torch: gpt_step(torch, "bfloat16"), 3.0, 1.05),
 }
 
 
@@ -238,30 +275,36 @@ def _measure_here(threads: int) -> list[dict[str, Any]]:
     modules = implementations()
     for module in modules.values():
         module.set_num_threads(threads)
-    word = "1 thread" if threads == 1 else f"{threads} threads"
-    return [
-        row(
-            f"{what}, {word}",
-            best_of({name: build(module) for name, module in modules.items()}, seconds=3.0, rounds=20),
-            limit,
-        )
-        for what, (build, limit) in LOADS.items()
-    ]
+    fast = modules["mindtorch_v2"].backends.mkldnn.is_available()
+    clock = time.process_time if "--cpu" in sys.argv else time.perf_counter
+    words = f"{threads} thread{'s' * (threads > 1)}{', oneDNN' * fast}"
+    rows = []
+    for what, load in LOADS.items():
+        calls = {name: load.build(module) for name, module in modules.items()}
+        times = best_of(calls, seconds=2.0, rounds=12, clock=clock)
+        rows.append(row(f"{what}, {words}", times, load.fast if fast else load.default))
+    return rows
+
+
+def _has_onednn() -> bool:
+    code = "import mindtorch_v2 as t, sys; sys.exit(not t.backends.mkldnn.is_available())"
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def measure() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for threads in sorted({1, len(os.sched_getaffinity(0))}):
-        environment = {**os.environ, **{f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}}
-        done = subprocess.run(
-            [sys.executable, __file__, str(threads)], capture_output=True, text=True, check=True, env=environment
-        )
-        rows += json.loads(done.stdout.splitlines()[-1])
+    for onednn in ["0", ""] if _has_onednn() else ["0"]:
+        for threads in sorted({1, len(os.sched_getaffinity(0))}):
+            environment = {**os.environ, **{f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}}
+            environment["MINDTORCH_ONEDNN"] = onednn
+            command = [sys.executable, __file__, str(threads), *(["--cpu"] if "--cpu" in sys.argv else [])]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+            rows += json.loads(done.stdout.splitlines()[-1])
     return rows
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if len(sys.argv) > 1 and sys.argv[1].isdecimal():
         print(json.dumps(_measure_here(int(sys.argv[1]))))
     else:
         print(*measure(), sep="\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import importlib
 import json
+import os
 import pathlib
 import platform
 import sys
@@ -56,14 +57,25 @@ def _with_unit(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def machine() -> str:
-    name = next(
-        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
-        platform.processor(),
-    )
-    import numpy
+FEATURES = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16")  # that change which kernels run
 
-    return f"{name}, Python {platform.python_version()}, numpy {numpy.__version__}, {platform.system()}"
+
+def machine() -> str:
+    """The processor with what it can do, and the versions that take part."""
+    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in _lines("/proc/cpuinfo"))}
+    features = [word for word in FEATURES if word in told.get("flags", "").split()]
+    import numpy
+    import torch
+
+    from mindtorch_v2._backends.onednn import library
+
+    version = library.version()
+    onednn = "no oneDNN" if version is None else f"oneDNN {'.'.join(map(str, version))}"
+    return (
+        f"{told.get('model name', platform.processor())}, {len(os.sched_getaffinity(0))} cores ({' '.join(features)}), "
+        f"Python {platform.python_version()}, numpy {numpy.__version__}, {onednn}, PyTorch {torch.__version__}, "
+        f"{platform.system()}"
+    )
 
 
 def _lines(path: str) -> list[str]:
@@ -87,6 +99,7 @@ def main() -> int:
         print(f"{name} ...", file=sys.stderr, flush=True)
         results[name] = [_with_unit(row) for row in importlib.import_module(name).measure()]
     rows = [r for found in results.values() for r in found]
+    print(machine())
     print(table(rows))
     out = HERE / "out"
     out.mkdir(exist_ok=True)
