@@ -17,12 +17,15 @@ from mindtorch_v2._backends.cpu import (
     attention,
     conv_arrays,
     foreach,
+    indexing,
+    indexing_elements,
     movement_elements,
     pool_arrays,
     rnn,
     sorting,
     sums,
 )
+from mindtorch_v2._backends.onednn.library import native as onednn
 from mindtorch_v2._dispatch.families import load_family
 from mindtorch_v2._dispatch.registry import INPLACE, KERNELS
 from mindtorch_v2._ops.pooling_shapes import pool_windows
@@ -48,6 +51,9 @@ HELPERS: dict[str, Any] = {
     "lstm_forward": rnn._steps,
     "lstm_backward": rnn._steps_back,
     "sort_lines": sorting._sort_lines,
+    "gather": indexing_elements.gather,
+    "scatter_add_": indexing_elements._scatter_add_,
+    "index_add_": indexing.index_add_,
 }
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]
@@ -56,10 +62,11 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 88.8, -88
 
 
 def _registered(op: str) -> Any:
-    if op in KERNELS:
-        return KERNELS[op]
     base, dot, overload = op.partition(".")
-    return INPLACE[base.rstrip("_") + dot + overload]
+    found: Any = KERNELS[op] if op in KERNELS else INPLACE[base.rstrip("_") + dot + overload]
+    while onednn is not None and isinstance(found, onednn.Kernel):  # it stands before the native kernels
+        found = found.__wrapped__
+    return found
 
 
 def _refuse(*args: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._native import accelerated
 from ..._ops.indexing import check_mask
 from ..._shape import broadcast_shapes, normalize_dim
 from . import embedding, indexing_elements  # noqa: F401  - they register the family's other kernels
@@ -205,6 +206,7 @@ def _check_slices(
 
 
 @inplace_kernel("index_add")
+@accelerated("index_add_")
 def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> None:
     target, source, axis = _check_slices("index_add_", self, dim, index, source)
     check_range(index, axis, target.shape[axis])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._native import accelerated
 from ..._shape import normalize_dim
 from .errors import INTS, check_range
 from .whole_numbers import as_element
@@ -46,6 +47,7 @@ def _prepare(
 
 
 @kernel("gather")
+@accelerated("gather")
 def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> Any:
     source, places, axis = _prepare("gather", self, dim, index, "input")
     if index.size == 0:
@@ -166,6 +168,7 @@ def _scatter_reduce_old_(self: np.ndarray, dim: int, index: np.ndarray, src: Any
     _write(*_check_scatter("scatter", self, dim, index, src), src, np.add if reduce == "add" else np.multiply)
 
 
+@accelerated("scatter_add_")
 def _scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
     _write(*_check_scatter("scatter", self, dim, index, src), src, np.add)
 
