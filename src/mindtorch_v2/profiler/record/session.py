@@ -181,12 +181,12 @@ class Session:
             recorder.labels,
             recorder.inputs,
             recorder.modules,
-            tuple(recorder.owned.rows[self._owned_at :]),
             recorder.stacks,
             recorder.dropped - self._dropped_at,
             self._steps,
             self._device,
             self._live_blocks,
+            tuple(recorder.owned.rows[self._owned_at :]),
         )
 
     @guarded("_give_up")

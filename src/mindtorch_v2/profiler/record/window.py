@@ -63,13 +63,13 @@ class Window:
     labels: Labels
     inputs: InputTable
     modules: ModuleTable
-    owned: Sequence[Owned]
     stacks: Any
     refused: int = 0  # rows and memory records that were not taken in
     steps: list[tuple[int, int]] = field(default_factory=list)  # (time, step number), ascending
     device: Any = None  # what ran on devices, where that was asked for
     # (time, at the end, what tensors held then)
     held: list[tuple[int, bool, list[LiveBlock]]] = field(default_factory=list)
+    owned: Sequence[Owned] = ()  # the tensors of modules and optimizers
 
 
 def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
