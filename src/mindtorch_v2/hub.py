@@ -134,7 +134,7 @@ def load_state_dict_from_url(
         found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress=progress)
     if zipfile.is_zipfile(path) and _is_archive_of_one(path):
-        path = _unpacked(path, folder)
+        path = _unpack(path, folder)
     return load_file(path, map_location=map_location, weights_only=weights_only)
 
 
@@ -146,7 +146,7 @@ def _is_archive_of_one(path: str) -> bool:
         return len(archive.infolist()) == 1
 
 
-def _unpacked(path: str, folder: str) -> str:
+def _unpack(path: str, folder: str) -> str:
     with zipfile.ZipFile(path) as archive:
         name = archive.infolist()[0].filename
         target = os.path.join(folder, name)

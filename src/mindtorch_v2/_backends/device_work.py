@@ -41,7 +41,7 @@ class Result(NamedTuple):
 NOTHING = Work([], *(np.zeros(0, np.int64) for _ in range(8)))
 
 
-def joined(parts: list[Work]) -> Work:
+def join_work(parts: list[Work]) -> Work:
     """The rows of all parts (at least one), one after the other."""
     shifts = np.cumsum([0] + [len(part.names) for part in parts])
     parts = [part._replace(name=part.name + shift) for part, shift in zip(parts, shifts)]

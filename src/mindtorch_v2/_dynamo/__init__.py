@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from . import config, eval_frame, exc
-from .eval_frame import BACKENDS, OptimizedModule, check_backend, innermost_fn, optimized
+from .eval_frame import BACKENDS, OptimizedModule, check_backend, innermost_fn, wrap_target
 
 __all__ = [
     "OptimizedModule",
@@ -86,7 +86,7 @@ def run(fn: Any = None) -> Any:
 def optimize(backend: Any = "inductor", **options: Any) -> Any:
     """A decorator: what `torch.compile` makes of a function or module."""
     check_backend(backend)
-    return optimized
+    return wrap_target
 
 
 def _same(fn: Any) -> Any:

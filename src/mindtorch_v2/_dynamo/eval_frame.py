@@ -114,19 +114,19 @@ def compile(
     if dynamic is not None and not isinstance(dynamic, bool):
         raise AssertionError(f"Expected enable to be a bool, got {type(dynamic)}")
     check_backend(backend)
-    return model if disable else optimized(model)
+    return model if disable else wrap_target(model)
 
 
-def optimized(target: Any) -> Any:
+def wrap_target(target: Any) -> Any:
     """The wrapper that `torch.compile` puts around a module or function."""
     if isinstance(target, Module):
         return OptimizedModule(target)
     if not callable(target):
         raise AssertionError(f"A callable function is expected, but {type(target)} is provided.")
-    return target if inspect.isclass(target) else _wrapped(target)
+    return target if inspect.isclass(target) else _wrap_function(target)
 
 
-def _wrapped(function: Callable[..., Any]) -> Any:
+def _wrap_function(function: Callable[..., Any]) -> Any:
     if not hasattr(function, "__name__"):
         return function
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):

@@ -21,7 +21,7 @@ def _softmax_backward_like(grad_output: Any, output: Any, dim: int, input_dtype:
     return Spec(tuple(output.shape), input_dtype)
 
 
-def halved(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+def glu_shape(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     """The shape of glu's output; RuntimeError when there is nothing to halve."""
     if not shape:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -32,7 +32,7 @@ def halved(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _glu_like(self: Any, dim: int) -> Spec:
-    shape = halved(tuple(self.shape), dim)
+    shape = glu_shape(tuple(self.shape), dim)
     return Spec(shape, self.dtype, dense_strides(shape, self.stride()))
 
 

@@ -115,7 +115,7 @@ def calls(base: str, form: str) -> list[str]:
     return [f"{name}{(s.bound() if form == 'method' else s).text()}" for op in shown for s in signatures(op, form)]
 
 
-def _wrapped(call: str) -> str:
+def _wrap_signature(call: str) -> str:
     """A signature in lines of `_WIDTH` columns, broken between parameters only."""
     words = call.replace(" ", "\0").replace(",\0", ", ")
     lines = textwrap.fill(
@@ -139,7 +139,7 @@ def docstring(base: str, form: str) -> str:
     more = " ".join([*details.split(), *facts(base, text)])
     parts = [
         textwrap.fill(summary, _WIDTH),
-        "\n".join(_wrapped(call) for call in calls(base, form)),
+        "\n".join(_wrap_signature(call) for call in calls(base, form)),
         textwrap.fill(more, _WIDTH),
     ]
     if marker:

@@ -33,7 +33,7 @@ def _spec(self: Any, dim: Sequence[int], shape: Sequence[int], dtype: Any) -> Sp
     return Spec(tuple(shape), dtype, _strides(shape, transform_order(self.shape, self.stride(), dim)))
 
 
-def _resized(self: Any, dim: Sequence[int], size: int) -> list[int]:
+def _shape_with_size(self: Any, dim: Sequence[int], size: int) -> list[int]:
     shape = list(self.shape)
     shape[dim[-1]] = size
     return shape
@@ -41,11 +41,11 @@ def _resized(self: Any, dim: Sequence[int], size: int) -> list[int]:
 
 def _r2c(self: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Spec:
     size = self.shape[dim[-1]]
-    return _spec(self, dim, _resized(self, dim, size // 2 + 1 if onesided else size), self.dtype.to_complex())
+    return _spec(self, dim, _shape_with_size(self, dim, size // 2 + 1 if onesided else size), self.dtype.to_complex())
 
 
 def _c2r(self: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Spec:
-    return _spec(self, dim, _resized(self, dim, last_dim_size), self.dtype.to_real())
+    return _spec(self, dim, _shape_with_size(self, dim, last_dim_size), self.dtype.to_real())
 
 
 def _c2c(self: Any, dim: Sequence[int], normalization: int, forward: bool) -> Spec:

@@ -67,7 +67,7 @@ op(
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     Rule(None, "numpy"),
     no_grad=COUNTED,
-    meta=lambda self, dim, keepdim, mode: Spec(_reduced(self, dim, keepdim), dt.BY_NAME["uint64"]),
+    meta=lambda self, dim, keepdim, mode: Spec(_reduced_shape(self, dim, keepdim), dt.BY_NAME["uint64"]),
 )
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
@@ -132,6 +132,6 @@ op(
 op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
 
 
-def _reduced(self: Any, dim: Sequence[int], keepdim: bool) -> tuple[int, ...]:
+def _reduced_shape(self: Any, dim: Sequence[int], keepdim: bool) -> tuple[int, ...]:
     dims = {d % max(self.dim(), 1) for d in dim} or set(range(self.dim()))
     return tuple(1 if i in dims else n for i, n in enumerate(self.shape) if keepdim or i not in dims)

@@ -142,7 +142,7 @@ def _cast(value: Any, device_type: str, dtype: dt.dtype) -> Any:
     return value
 
 
-def _checked(device_type: Any) -> str:
+def _check_device_type(device_type: Any) -> str:
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     return _device.device(device_type).type
@@ -153,7 +153,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
     the caller is in a region, and the function runs outside of it; else it runs as its caller does. `custom_bwd`
     lets `backward` do the same.
     """
-    where = _checked(device_type)
+    where = _check_device_type(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -174,7 +174,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
     """Decorates `backward` of an autograd Function whose `forward` has `custom_fwd`: it runs in the region that
     forward ran in.
     """
-    where = _checked(device_type)
+    where = _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 

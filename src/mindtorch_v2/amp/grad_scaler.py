@@ -108,10 +108,10 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
-            return self._scaled(outputs, [])
+            return self._scale_tensor(outputs, [])
         return self._scaled_all(outputs, [])
 
-    def _scaled(self, value: Tensor, shared: list[_PerDevice]) -> Tensor:
+    def _scale_tensor(self, value: Tensor, shared: list[_PerDevice]) -> Tensor:
         if self._scale is None:
             self._lazy_init_scale_growth_tracker(value.device)
         if not shared:
@@ -122,7 +122,7 @@ class GradScaler:
 
     def _scaled_all(self, value: Any, shared: list[_PerDevice]) -> Any:
         if isinstance(value, Tensor):
-            return self._scaled(value, shared)
+            return self._scale_tensor(value, shared)
         if isinstance(value, (list, tuple)):
             made = [self._scaled_all(v, shared) for v in value]
             return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)

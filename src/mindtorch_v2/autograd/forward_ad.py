@@ -95,7 +95,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """A tensor's values and its tangent, None where it does not depend on a dual tensor of the level."""
-    from ..func._transforms import _directional, _released
+    from ..func._transforms import _directional, _release
 
     found = _current(level)
     if found is None or not found.duals or not tensor.requires_grad:
@@ -103,12 +103,12 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     duals = [d for d, _ in found.duals]
     own = next((t for d, t in found.duals if d is tensor), None)
     if own is not None:
-        return UnpackedDualTensor(_released(tensor, duals), own)
+        return UnpackedDualTensor(_release(tensor, duals), own)
     with enable_grad():
         if not _depends(tensor, duals):
             return UnpackedDualTensor(tensor, None)
         (tangent,) = _directional([tensor], duals, [t for _, t in found.duals])
-    primal, tangent = _released((tensor, tangent), duals)
+    primal, tangent = _release((tensor, tangent), duals)
     return UnpackedDualTensor(primal, tangent)
 
 

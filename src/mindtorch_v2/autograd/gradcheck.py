@@ -172,7 +172,7 @@ def _check_repeatable(check: _Check, which: int) -> None:
             )
 
 
-def _wanted(args: tuple[Any, ...]) -> list[int]:
+def _differentiable_inputs(args: tuple[Any, ...]) -> list[int]:
     """The numbers of the inputs to differentiate by."""
     found = [i for i, t in enumerate(args) if isinstance(t, Tensor) and t.requires_grad]
     if not found:
@@ -227,7 +227,7 @@ def gradcheck(
             "gradcheck compares backward passes one at a time; forward-mode and batched gradients do not exist"
         )
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    wanted = _wanted(args)
+    wanted = _differentiable_inputs(args)
     check = _Check(func, args, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     compare = _compare_projections if fast_mode else _compare_jacobians
     try:
@@ -278,7 +278,7 @@ def gradgradcheck(
     """Whether the gradients of `func`'s gradients agree with central differences, with respect to its inputs and to the
     gradients that the first pass starts from (random ones unless `grad_outputs` gives them)."""
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    wanted = _wanted(args)
+    wanted = _differentiable_inputs(args)
     probe = _Check(func, args, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     if grad_outputs is None:
         given = _random_gradients([o for o in probe.outputs() if o.requires_grad], gen_non_contig_grad_outputs)

@@ -70,7 +70,7 @@ class profile:
     def __str__(self) -> str:
         return "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else self._inner.table()
 
-    def _finished(self) -> autograd_profile.profile:
+    def _finished_profile(self) -> autograd_profile.profile:
         if self._inner.store is None:
             raise RuntimeError("Profiler didn't finish running")
         return self._inner
@@ -85,7 +85,7 @@ class profile:
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        return self._finished().function_events.table(
+        return self._finished_profile().function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
             max_src_column_width=max_src_column_width,
@@ -96,17 +96,17 @@ class profile:
         )
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
-        return self._finished().key_averages(group_by_input_shape, group_by_stack_n)
+        return self._finished_profile().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> Any:
-        return self._finished().total_average()
+        return self._finished_profile().total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
-        return self._finished().self_cpu_time_total
+        return self._finished_profile().self_cpu_time_total
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
-        self._finished().export_chrome_trace(path)
+        self._finished_profile().export_chrome_trace(path)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        self._finished().export_stacks(path, metric)
+        self._finished_profile().export_stacks(path, metric)

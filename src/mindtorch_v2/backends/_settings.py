@@ -42,7 +42,7 @@ def disable_global_flags() -> None:
 
 
 @contextlib.contextmanager
-def allowed() -> Iterator[None]:
+def allow_changes() -> Iterator[None]:
     """A block in which settings may be changed although they are frozen."""
     global _frozen
     before, _frozen = _frozen, False

@@ -105,7 +105,7 @@ class _BlasBackend(enum.Enum):
     Ck = 3
 
 
-def _preferred(backend: Any, choices: dict[str, tuple[str, enum.Enum]], now: enum.Enum) -> Any:
+def _choose_backend(backend: Any, choices: dict[str, tuple[str, enum.Enum]], now: enum.Enum) -> Any:
     if backend is None:
         return now
     found = next(
@@ -124,7 +124,7 @@ def _preferred(backend: Any, choices: dict[str, tuple[str, enum.Enum]], now: enu
 
 def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
     """The library for decompositions on CUDA devices: the default one; others are refused."""
-    return _preferred(
+    return _choose_backend(
         backend,
         {
             "default": ("default", _LinalgBackend.Default),
@@ -137,7 +137,7 @@ def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
 
 def preferred_blas_library(backend: Any = None) -> _BlasBackend:
     """The library for products on CUDA devices: the default one; others are refused."""
-    return _preferred(
+    return _choose_backend(
         backend,
         {
             "default": ("default", _BlasBackend.Cublas),

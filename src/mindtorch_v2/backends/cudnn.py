@@ -69,14 +69,14 @@ def flags(
     depthwise_kernel: str = "auto",
 ) -> Iterator[None]:
     """A block with these settings."""
-    with _settings.allowed():
+    with _settings.allow_changes():
         before = set_flags(
             enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel
         )
     try:
         yield
     finally:
-        with _settings.allowed():
+        with _settings.allow_changes():
             set_flags(*before)
 
 

@@ -64,12 +64,12 @@ def flags(
     enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, fp32_precision: str = "none"
 ) -> Iterator[None]:
     """A block with these settings."""
-    with _settings.allowed():
+    with _settings.allow_changes():
         before = set_flags(enabled, deterministic, None, fp32_precision)
     try:
         yield
     finally:
-        with _settings.allowed():
+        with _settings.allow_changes():
             set_flags(before[0], before[1], None, before[3])
 
 

@@ -55,12 +55,12 @@ def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tup
 @contextlib.contextmanager
 def flags(enabled: bool | None = None, strategy: str | None = None) -> Iterator[None]:
     """A block with these settings."""
-    with _settings.allowed():
+    with _settings.allow_changes():
         before = set_flags(enabled, strategy)
     try:
         yield
     finally:
-        with _settings.allowed():
+        with _settings.allow_changes():
             set_flags(*before)
 
 

@@ -123,7 +123,7 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _refused(name: str) -> Callable[..., NoReturn]:
+def _make_refusal(name: str) -> Callable[..., NoReturn]:
     def call(*args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"torch.compiler.{name}: nothing is compiled here")
 
@@ -131,4 +131,4 @@ def _refused(name: str) -> Callable[..., NoReturn]:
     return call
 
 
-load_compiled_function = _refused("load_compiled_function")
+load_compiled_function = _make_refusal("load_compiled_function")

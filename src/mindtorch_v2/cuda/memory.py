@@ -113,19 +113,19 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     raise KeyError("allocated_bytes.all.current")
 
 
-def _renamed(old: str, new: str) -> None:
+def _warn_renamed(old: str, new: str) -> None:
     warnings.warn(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning, stacklevel=3)
 
 
 def memory_cached(device: Any = None) -> int:
     """The old name of `memory_reserved`."""
-    _renamed("memory_cached", "memory_reserved")
+    _warn_renamed("memory_cached", "memory_reserved")
     return memory_reserved(device)
 
 
 def max_memory_cached(device: Any = None) -> int:
     """The old name of `max_memory_reserved`."""
-    _renamed("max_memory_cached", "max_memory_reserved")
+    _warn_renamed("max_memory_cached", "max_memory_reserved")
     return max_memory_reserved(device)
 
 

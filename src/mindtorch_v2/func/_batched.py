@@ -112,7 +112,7 @@ class Batched(Tensor):
         return id(self)
 
 
-def batched(value: Tensor, level: int) -> Batched:
+def make_batched(value: Tensor, level: int) -> Batched:
     """A batched tensor over `value`, whose first dimension is the batch."""
     made = _new(Batched)
     shape = tuple(value.shape)[1:]
@@ -142,12 +142,12 @@ def is_at(value: Any, level: int) -> bool:
     return isinstance(value, Batched) and value._level == level
 
 
-def rewrapped(value: Any, level: int) -> Any:
+def rewrap(value: Any, level: int) -> Any:
     """Results of an operator on values: tensors become batched, in tuples and lists as well."""
     if isinstance(value, Tensor):
-        return batched(value, level)
+        return make_batched(value, level)
     if isinstance(value, (tuple, list)):
-        parts = [rewrapped(v, level) for v in value]
+        parts = [rewrap(v, level) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
@@ -156,4 +156,4 @@ def as_batched(value: Tensor, level: Level) -> Batched:
     """The tensor itself if it is batched at this level, else one that is the same for the whole batch."""
     if is_at(value, level.number):
         return value  # type: ignore[return-value]
-    return batched(value.unsqueeze(0).expand(level.size, *value.shape), level.number)
+    return make_batched(value.unsqueeze(0).expand(level.size, *value.shape), level.number)

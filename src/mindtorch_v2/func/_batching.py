@@ -17,7 +17,7 @@ from .._dispatch.families import load_family
 from .._dispatch.registry import COMPOSITES
 from .._ops.table import OVERLOADS, Op
 from .._tensor import Tensor
-from ._batched import Batched, batched, inner, is_at, level_of, levels, rewrapped
+from ._batched import Batched, make_batched, inner, is_at, level_of, levels, rewrap
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
@@ -154,13 +154,13 @@ def run(op: Op, args: tuple[Any, ...]) -> Any:
     load_family(op.family)
     own = RULES.get(op.name)
     if own is not None:
-        return rewrapped(own(level, *args), level)
+        return rewrap(own(level, *args), level)
     if op.family == "random":
         return _run_random(op, args, level)
     tensors = [args[i] for i in op.schema.tensor_params]
     if op.name in LAST and is_at(args[0], level) and not any(is_at(t, level) for t in tensors[1:]):
         made = call(op, tuple(inner(x, level) for x in args))
-        return args[0] if op.writes else rewrapped(made, level)
+        return args[0] if op.writes else rewrap(made, level)
     shape_of = _as_view(op)
     if shape_of is not None and is_at(args[0], level):
         return _become(args[0], run(shape_of, args))
@@ -169,12 +169,12 @@ def run(op: Op, args: tuple[Any, ...]) -> Any:
     if op.writes or op.inplace_of is not None:
         return _write(op, args, level)
     if op.rule is not None and op.rule.elementwise:
-        return rewrapped(call(op, aligned(args, level)), level)
+        return rewrap(call(op, align_ranks(args, level)), level)
     if sum(isinstance(t, Tensor) for t in tensors) == 1 and is_at(args[0], level):
         if op.name in _OF_DIMENSIONS and args[0].dim():
-            return rewrapped(_reduce_all(op, args, level), level)
+            return rewrap(_reduce_all(op, args, level), level)
         if op.name in DIMS and (args[0].dim() or op.name == "unsqueeze") and _names_dimensions(op, args):
-            return rewrapped(call(op, _shifted(op, args, level)), level)
+            return rewrap(call(op, _shift_dims(op, args, level)), level)
     return _loop(op, args, level)
 
 
@@ -232,7 +232,7 @@ def call(op: Op, args: tuple[Any, ...]) -> Any:
 
 
 # --- general ways
-def padded(x: Any, level: int, rank: int) -> Any:
+def pad_rank(x: Any, level: int, rank: int) -> Any:
     """A value with ones behind its batch, so that one sample has `rank` dimensions: then values broadcast as samples
     do.
     """
@@ -242,12 +242,12 @@ def padded(x: Any, level: int, rank: int) -> Any:
     return value.reshape([value.shape[0], *[1] * (rank + 1 - value.dim()), *value.shape[1:]])
 
 
-def aligned(args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+def align_ranks(args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
     rank = max((x.dim() for x in args if isinstance(x, Tensor)), default=0)
-    return tuple(padded(x, level, rank) for x in args)
+    return tuple(pad_rank(x, level, rank) for x in args)
 
 
-def _shifted(op: Op, args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+def _shift_dims(op: Op, args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
     """The arguments for the value: dimensions are counted behind the batch."""
     n = args[0].dim() + (op.name == "unsqueeze")
 
@@ -294,7 +294,7 @@ def _write(op: Op, args: tuple[Any, ...], level: int) -> Any:
     source = op.inplace_of
     if source is not None and source.rule is not None and source.rule.elementwise:
         rank = target.dim()
-        call(op, tuple(padded(x, level, rank) for x in args))
+        call(op, tuple(pad_rank(x, level, rank) for x in args))
     elif op.name in LAST:
         call(op, tuple(inner(x, level) for x in args))
     elif source is not None and source.name not in COMPOSITES:
@@ -325,10 +325,10 @@ def _loop(op: Op, args: tuple[Any, ...], level: int) -> Any:
         )
     first = made[0]
     if isinstance(first, Tensor):
-        return batched(aten.stack(made), level)
+        return make_batched(aten.stack(made), level)
     if isinstance(first, (tuple, list)):
         parts: list[Any] = [
-            None if p is None else batched(aten.stack([m[k] for m in made]), level) for k, p in enumerate(first)
+            None if p is None else make_batched(aten.stack([m[k] for m in made]), level) for k, p in enumerate(first)
         ]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if all(m == first for m in made):
@@ -369,12 +369,12 @@ def _run_random(op: Op, args: tuple[Any, ...], level: int) -> Any:
     first = args[0]
     if op.base.endswith("_like") and is_at(first, level):
         drawn = paused().run(call, op, (first._value if how == "different" else first._value[0], *args[1:]))
-        return batched(drawn if how == "different" else drawn.unsqueeze(0).expand_as(first._value), level)
+        return make_batched(drawn if how == "different" else drawn.unsqueeze(0).expand_as(first._value), level)
     if op.name in COMPOSITES and not op.writes:
         return COMPOSITES[op.name](*args)
     if op.writes and is_at(first, level):
         if how == "different":
-            paused().run(call, op, aligned(args, level))
+            paused().run(call, op, align_ranks(args, level))
         else:
             drawn = paused().run(call, op, (aten.empty_like(first._value[0]), *args[1:]))
             first._value.copy_(drawn.unsqueeze(0).expand_as(first._value))

@@ -7,15 +7,15 @@ from typing import Any
 from .._dispatch import aten
 from .._ops.table import find
 from .._tensor import Tensor
-from ._batched import batched, inner, is_at, level_of
-from ._batching import RULES, Unwritable, aligned, call, padded, rule, size_of
+from ._batched import make_batched, inner, is_at, level_of
+from ._batching import RULES, Unwritable, align_ranks, call, pad_rank, rule, size_of
 
 
 # --- products
 @rule("mm", "bmm")
 def _mm(level: int, self: Any, mat2: Any) -> Any:
     rank = self.dim()
-    return aten.matmul(padded(self, level, rank), padded(mat2, level, rank))
+    return aten.matmul(pad_rank(self, level, rank), pad_rank(mat2, level, rank))
 
 
 @rule("mv")
@@ -32,7 +32,7 @@ def _dot(level: int, self: Any, tensor: Any) -> Any:
 def _addmm(level: int, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     product = _mm(level, mat1, mat2) if level_of((mat1, mat2)) == level else aten.matmul(mat1, mat2)
     product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + padded(self, level, mat1.dim()) * (beta if beta != 1 else 1)
+    return product if beta == 0 else product + pad_rank(self, level, mat1.dim()) * (beta if beta != 1 else 1)
 
 
 # --- shapes
@@ -51,13 +51,13 @@ def _sizes(self: Any, size: Any) -> list[int]:
 
 @rule("expand")
 def _expand(level: int, self: Any, size: Any, implicit: Any) -> Any:
-    value = padded(self, level, len(size))
+    value = pad_rank(self, level, len(size))
     return value.expand([size_of(level), *(value.shape[i + 1] if n == -1 else n for i, n in enumerate(size))])
 
 
 @rule("repeat")
 def _repeat(level: int, self: Any, repeats: Any) -> Any:
-    return padded(self, level, len(repeats)).repeat([1, *repeats])
+    return pad_rank(self, level, len(repeats)).repeat([1, *repeats])
 
 
 @rule("squeeze")
@@ -159,7 +159,7 @@ def _embedding(level: int, weight: Any, indices: Any, padding_idx: Any, scale_gr
         return aten.embedding(weight, indices._value, padding_idx, scale_grad_by_freq, sparse)
     where = _in_batch(indices, level)
     flat = where.reshape([where.shape[0], -1])
-    rows = _rows(level, weight, 0, batched(flat, level))
+    rows = _rows(level, weight, 0, make_batched(flat, level))
     return rows.reshape([*where.shape, rows.shape[-1]])
 
 
@@ -176,7 +176,7 @@ def _index(level: int, self: Any, indices: Any) -> Any:
         whole: tuple[Any, ...] = (slice(None), *(slice(None) if i is None else i for i in indices))
         return self._value[whole]
     rank = max(i.dim() for i in plain)
-    given = [slice(None) if i is None else padded(i, level, rank) for i in indices]
+    given = [slice(None) if i is None else pad_rank(i, level, rank) for i in indices]
     if not is_at(self, level):
         first = next(k for k, i in enumerate(indices) if i is not None)
         if any(i is None for i in indices[first : first + len(plain)]):
@@ -225,7 +225,7 @@ def _convolution(
     return made.reshape([made.shape[0], size, -1, *made.shape[2:]]).transpose(0, 1)
 
 
-def _folded(name: str) -> None:
+def _register_folding(name: str) -> None:
     """An operator on images: the batch joins the dimension of examples."""
 
     @rule(name)
@@ -257,10 +257,10 @@ for _name in (
     "pixel_shuffle",
     "pixel_unshuffle",
 ):
-    _folded(_name)
+    _register_folding(_name)
 
 
-def _reduced(loss: Any, reduction: int) -> Any:
+def _reduce_loss(loss: Any, reduction: int) -> Any:
     """Losses of samples: none, the mean or the sum over everything but the batch."""
     dims = list(range(1, loss.dim()))
     return loss if not reduction or not dims else loss.mean(dims) if reduction == 1 else loss.sum(dims)
@@ -271,9 +271,9 @@ def _layer_norm(level: int, input: Any, normalized_shape: Any, weight: Any, bias
     """Weights that differ by sample are applied behind the normalisation."""
     out, mean, rstd = aten.native_layer_norm(_in_batch(input, level), normalized_shape, None, None, eps)
     if weight is not None:
-        out = out * padded(weight, level, input.dim())
+        out = out * pad_rank(weight, level, input.dim())
     if bias is not None:
-        out = out + padded(bias, level, input.dim())
+        out = out + pad_rank(bias, level, input.dim())
     return out, mean, rstd
 
 
@@ -285,7 +285,7 @@ def _attention(
     q, k, v = [_in_batch(x, level).reshape([-1, *x.shape[1:]]) for x in (query, key, value)]
     mask = attn_mask
     if is_at(attn_mask, level) or (attn_mask is not None and attn_mask.dim() == 4 and attn_mask.shape[0] != 1):
-        whole = padded(attn_mask, level, 4) if is_at(attn_mask, level) else _in_batch(attn_mask, level)
+        whole = pad_rank(attn_mask, level, 4) if is_at(attn_mask, level) else _in_batch(attn_mask, level)
         mask = whole.expand([size, query.shape[0], *whole.shape[2:]]).reshape([-1, *whole.shape[2:]])
     made = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, dropout_p, is_causal, attn_mask=mask, scale=scale)
     return tuple(m.reshape([size, -1, *m.shape[1:]]) for m in made)
@@ -293,14 +293,14 @@ def _attention(
 
 @rule("mse_loss")
 def _mse_loss(level: int, self: Any, target: Any, reduction: int) -> Any:
-    a, b = aligned((self, target), level)
-    return _reduced((a - b) ** 2, reduction)
+    a, b = align_ranks((self, target), level)
+    return _reduce_loss((a - b) ** 2, reduction)
 
 
 @rule("binary_cross_entropy_with_logits")
 def _bce_with_logits(level: int, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
-    a, b, w, p = aligned((self, target, weight, pos_weight), level)
-    return _reduced(aten.binary_cross_entropy_with_logits(*aten.broadcast_tensors([a, b]), w, p, 0), reduction)
+    a, b, w, p = align_ranks((self, target, weight, pos_weight), level)
+    return _reduce_loss(aten.binary_cross_entropy_with_logits(*aten.broadcast_tensors([a, b]), w, p, 0), reduction)
 
 
 @rule("nll_loss_forward")
@@ -323,5 +323,5 @@ def _nll_loss(level: int, self: Any, target: Any, weight: Any, reduction: int, i
 def _copy(level: int, self: Any, src: Any, non_blocking: Any) -> Any:
     if not is_at(self, level):
         raise Unwritable("vmap: copy_ of a batched tensor into one that is not batched")
-    self._value.copy_(padded(src, level, self.dim()))
+    self._value.copy_(pad_rank(src, level, self.dim()))
     return self._value

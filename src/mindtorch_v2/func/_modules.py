@@ -38,7 +38,7 @@ def functional_call(
             )
         given.update(part)
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, _tied(module, given) if tie_weights else given, strict):
+    with _replace_tensors(module, _add_tied_names(module, given) if tie_weights else given, strict):
         return module(*positional, **(kwargs or {}))
 
 
@@ -49,7 +49,7 @@ def _all_tensors(module: Any) -> dict[str, Any]:
     }
 
 
-def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _add_tied_names(module: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The same, for every name that a replaced tensor has; ValueError where two names of one tensor were given
     different ones.
     """
@@ -70,7 +70,7 @@ def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _replaced(module: Any, given: dict[str, Any], strict: bool) -> Iterator[None]:
+def _replace_tensors(module: Any, given: dict[str, Any], strict: bool) -> Iterator[None]:
     known = _all_tensors(module)
     if strict:
         missing, unexpected = sorted(known.keys() - given.keys()), sorted(given.keys() - known.keys())
@@ -111,10 +111,10 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    return _stacked([dict(m.named_parameters()) for m in models]), _stacked([dict(m.named_buffers()) for m in models])
+    return _stack_tables([dict(m.named_parameters()) for m in models]), _stack_tables([dict(m.named_buffers()) for m in models])
 
 
-def _stacked(tables: list[dict[str, Any]]) -> dict[str, Any]:
+def _stack_tables(tables: list[dict[str, Any]]) -> dict[str, Any]:
     made = {}
     for name in tables[0]:
         tensors = [table[name] for table in tables]

@@ -16,7 +16,7 @@ from .._autograd.grad_mode import enable_grad
 from .._dispatch import aten, modes
 from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from ._batched import Batched, as_batched, batched, levels
+from ._batched import Batched, as_batched, make_batched, levels
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
@@ -25,7 +25,7 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "line
 def _fresh(x: Tensor) -> Tensor:
     """A tensor to differentiate by, over the same values; part of the graph that `x` belongs to."""
     if isinstance(x, Batched):
-        return batched(_fresh(x._value), x._level)
+        return make_batched(_fresh(x._value), x._level)
     if not x.dtype.inexact:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
@@ -49,7 +49,7 @@ def _batched_below(x: Tensor, level: Any) -> Tensor:
     if isinstance(x, Batched) and x._level > level.number:
         inside = _batched_below(x._value.movedim(0, -1) if x._value.dim() > 1 else x._value, level)
         value = inside.movedim(-1, 0) if x._value.dim() > 1 else inside
-        return batched(value, x._level)
+        return make_batched(value, x._level)
     return as_batched(x, level)
 
 
@@ -63,7 +63,7 @@ def _like(plain: Any, model: Any) -> Any:
     """A plain tensor, batched as the model is."""
     if not isinstance(model, Batched):
         return plain
-    return batched(_like(plain, model._value), model._level)
+    return make_batched(_like(plain, model._value), model._level)
 
 
 def _full(x: Any) -> Any:
@@ -108,7 +108,7 @@ def _depends_on_others(x: Tensor, fresh: set[int]) -> bool:
     return False
 
 
-def _released(values: Any, inputs: Any) -> Any:
+def _release(values: Any, inputs: Any) -> Any:
     """Results outside of graphs, unless they belong to one that the caller differentiates."""
     fresh = {id(_plain(x)) for x in tree_leaves(inputs) if isinstance(x, Tensor)}
 
@@ -159,7 +159,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             output = _full(value)
             found = iter(_gradients([output], tensors, [aten.ones_like(output)]))
             grads = tree_unflatten([next(found) if isinstance(x, Tensor) else x for x in flat], spec)
-        grads, value, aux = _released((grads, value, aux), inputs)
+        grads, value, aux = _release((grads, value, aux), inputs)
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return (result, (value, aux)) if has_aux else (result, value)
 
@@ -219,11 +219,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 )
         with enable_grad():
             found = _products(flat_out, flat_in, given)
-        released = _released(found, flat_in)
+        released = _release(found, flat_in)
         made = tree_unflatten(released, in_spec)
         return made[0] if len(primals) == 1 else made
 
-    result = _released(output, inputs)
+    result = _release(output, inputs)
     return (result, product, aux) if has_aux else (result, product)
 
 
@@ -248,7 +248,7 @@ def _products(outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequenc
         )
         for i in range(top.size)
     ]
-    return [batched(aten.stack(list(column)), top.number) for column in zip(*rows)]
+    return [make_batched(aten.stack(list(column)), top.number) for column in zip(*rows)]
 
 
 def _full_to(x: Any, known: int) -> Any:
@@ -298,7 +298,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         output, aux = _split(func(*inputs), has_aux, "jvp(f, primals, tangents)")
         flat_out, out_spec = tree_flatten(output)
         found = _directional(flat_out, tree_leaves(inputs), directions)
-    output, derivative, aux = _released((output, tree_unflatten(found, out_spec), aux), inputs)
+    output, derivative, aux = _release((output, tree_unflatten(found, out_spec), aux), inputs)
     return (output, derivative, aux) if has_aux else (output, derivative)
 
 
@@ -314,9 +314,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         with enable_grad():
             found = _directional(flat_out, tree_leaves(inputs), tree_leaves(tangents))
-        return _released(tree_unflatten(found, spec), inputs)
+        return _release(tree_unflatten(found, spec), inputs)
 
-    return _released(output, inputs), push
+    return _release(output, inputs), push
 
 
 # --- Jacobians

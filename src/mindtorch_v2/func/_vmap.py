@@ -12,7 +12,7 @@ from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from . import _batching
 from . import _batching_rules as _batching_rules  # registers the rules
-from ._batched import Level, batched, inner, is_at, levels
+from ._batched import Level, make_batched, inner, is_at, levels
 
 __all__ = ["vmap"]
 _RANDOMNESS = ("error", "different", "same")
@@ -48,7 +48,7 @@ def _random_without_batch(level: Level, op: Op, args: tuple[Any, ...], run: Call
             "batched. Use an out-of-place random operator, or randomness='same'."
         )
     drawn = [_Paused().run(run) for _ in range(level.size)]
-    return batched(aten.stack(drawn), level.number)
+    return make_batched(aten.stack(drawn), level.number)
 
 
 _batching.paused = _Paused
@@ -197,7 +197,7 @@ def vmap(
             part = min(chunk_size, size - start)
             pieces = [x if d is None else x.narrow(d, start, part) for x, d in zip(flat, dims)]
             made.append(_map_once(func, name, part, pieces, dims, spec, out_dims, randomness, kwargs))
-        return _joined(made, out_dims)
+        return _join_chunks(made, out_dims)
 
     return mapped
 
@@ -217,7 +217,7 @@ def _map_once(
     before = levels.stack
     levels.stack = (*before, level)
     try:
-        given = [x if d is None else batched(x.movedim(d, 0) if d else x, level.number) for x, d in zip(flat, dims)]
+        given = [x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number) for x, d in zip(flat, dims)]
         made = _Mapping(level).run(func, *tree_unflatten(given, spec), **_mapped_keywords(kwargs, level))
         return _results(name, made, out_dims, level)
     finally:
@@ -226,11 +226,11 @@ def _map_once(
 
 def _mapped_keywords(kwargs: dict[str, Any], level: Level) -> dict[str, Any]:
     """Tensors among keyword arguments are mapped over their first dimension."""
-    made: dict[str, Any] = tree_map(lambda x: batched(x, level.number) if isinstance(x, Tensor) else x, kwargs)
+    made: dict[str, Any] = tree_map(lambda x: make_batched(x, level.number) if isinstance(x, Tensor) else x, kwargs)
     return made
 
 
-def _joined(made: list[Any], out_dims: Any) -> Any:
+def _join_chunks(made: list[Any], out_dims: Any) -> Any:
     """Results of pieces of the batch, put together."""
     flats = [tree_flatten(m) for m in made]
     dims = broadcast_tree(out_dims, flats[0][1]) or [0] * len(flats[0][0])

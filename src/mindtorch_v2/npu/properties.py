@@ -32,13 +32,13 @@ class DeviceProperties(NamedTuple):
 def get_device_name(device: Any = None) -> str:
     """The device's model."""
     activate()
-    _checked(device)
+    _check_index(device)
     rt = runtime()
     name = (rt.aclrtGetSocName() or b"Ascend").decode()
     return f"{name} (simulated)" if rt.simulated else name
 
 
-def _checked(device: Any) -> int:
+def _check_index(device: Any) -> int:
     index = index_of(device)
     if not 0 <= index < runtime().device_count:
         raise AssertionError("Invalid device id")
@@ -53,7 +53,7 @@ def get_device_capability(device: Any = None) -> None:
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, memory and cores of a device."""
     activate()
-    index = _checked(device)
+    index = _check_index(device)
     return DeviceProperties(
         get_device_name(index),
         allocator_of(index).device_memory()[1],

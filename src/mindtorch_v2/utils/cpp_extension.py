@@ -29,7 +29,7 @@ _WHY = (
 )
 
 
-def _refused(name: str) -> Any:
+def _make_refusal(name: str) -> Any:
     def call(*args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"torch.utils.cpp_extension.{name}: {_WHY}")
 
@@ -39,12 +39,12 @@ def _refused(name: str) -> Any:
 
 
 CppExtension, CUDAExtension, SyclExtension = (
-    _refused("CppExtension"),
-    _refused("CUDAExtension"),
-    _refused("SyclExtension"),
+    _make_refusal("CppExtension"),
+    _make_refusal("CUDAExtension"),
+    _make_refusal("SyclExtension"),
 )
-load, load_inline = _refused("load"), _refused("load_inline")
-include_paths, library_paths = _refused("include_paths"), _refused("library_paths")
+load, load_inline = _make_refusal("load"), _make_refusal("load_inline")
+include_paths, library_paths = _make_refusal("include_paths"), _make_refusal("library_paths")
 
 
 class BuildExtension:

@@ -73,13 +73,13 @@ def full(
 
 
 # --- from the sizes of a tensor
-def _place(self: Any, device: Any) -> Any:
+def _device_for(self: Any, device: Any) -> Any:
     return self.device if device is None else _device.resolve(device)
 
 
 @composite("empty_like")
 def empty_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
-    where = _place(self, device)
+    where = _device_for(self, device)
     kind = dtype or self.dtype
     array = self._array
     if memory_format is None or memory_format is preserve_format:
@@ -122,7 +122,7 @@ def full_like(
 
 @composite("new_empty")
 def new_empty(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
-    return aten.empty(size, dtype=dtype or self.dtype, device=_place(self, device))
+    return aten.empty(size, dtype=dtype or self.dtype, device=_device_for(self, device))
 
 
 @composite("new_empty_strided")
@@ -135,13 +135,13 @@ def new_empty_strided(
     device: Any,
     pin_memory: Any,
 ) -> Any:
-    return aten.empty_strided(size, stride, dtype=dtype or self.dtype, device=_place(self, device))
+    return aten.empty_strided(size, stride, dtype=dtype or self.dtype, device=_device_for(self, device))
 
 
 @composite("new_zeros")
 def new_zeros(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
     if _observer.active is None:
-        return zeros(size, dtype or self.dtype, layout, _place(self, device), pin_memory)
+        return zeros(size, dtype or self.dtype, layout, _device_for(self, device), pin_memory)
     return aten.zero_(aten.new_empty(self, size, dtype=dtype, device=device))
 
 

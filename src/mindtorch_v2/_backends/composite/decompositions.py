@@ -131,7 +131,7 @@ def linalg_cholesky(self: Any, upper: bool) -> Any:
     return result
 
 
-def _deprecated(old: str, new: str) -> None:
+def _warn_deprecated(old: str, new: str) -> None:
     warnings.warn(
         f"torch.{old} is deprecated in favor of torch.{new} and will be removed in a future PyTorch release.",
         stacklevel=4,
@@ -140,7 +140,7 @@ def _deprecated(old: str, new: str) -> None:
 
 @composite("cholesky")
 def cholesky(self: Any, upper: bool) -> Any:
-    _deprecated("cholesky", "linalg.cholesky")
+    _warn_deprecated("cholesky", "linalg.cholesky")
     result, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "cholesky", is_matrix=self.dim() == 2)
     return result
@@ -171,7 +171,7 @@ def svd(self: Any, some: bool, compute_uv: bool) -> Any:
 
 @composite("qr")
 def qr(self: Any, some: bool) -> Any:
-    _deprecated("qr", "linalg.qr")
+    _warn_deprecated("qr", "linalg.qr")
     return _outputs("qr", *aten.linalg_qr(self, "reduced" if some else "complete"))
 
 

@@ -24,7 +24,7 @@ def _normalization(norm: str | None, forward: bool) -> int:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"') from None
 
 
-def _promoted(self: Any, wants_complex: bool) -> Any:
+def _promote(self: Any, wants_complex: bool) -> Any:
     """The input in a type that can be transformed: integers become the default floating type."""
     kind = self.dtype if self.dtype.category >= 2 else dt.get_default_dtype()
     if kind not in (dt.float32, dt.float64, dt.complex64, dt.complex128):
@@ -39,7 +39,7 @@ def _check_points(size: int) -> None:
         raise RuntimeError(f"Invalid number of data points ({size}) specified")
 
 
-def _fitted(self: Any, dims: Sequence[int], sizes: Sequence[int]) -> Any:
+def _fit_sizes(self: Any, dims: Sequence[int], sizes: Sequence[int]) -> Any:
     """The input cut off or padded with zeros to the sizes; -1 keeps a dimension as it is."""
     padding, must_pad = [0] * (2 * self.dim()), False
     for d, size in zip(dims, sizes):
@@ -63,13 +63,13 @@ def _one(
     self: Any, n: int | None, dim: int, wants_complex: bool, n_in: Callable[[int], int] | None = None
 ) -> tuple[Any, int]:
     """(input cut to the size that `n` asks for, the dimension counted from the front)."""
-    self = _promoted(self, wants_complex)
+    self = _promote(self, wants_complex)
     d = normalize_dim(dim, self.dim())
     if self.dim() == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if n is not None:
         _check_points(n)
-        self = _fitted(self, [d], [n_in(n) if n_in else n])
+        self = _fit_sizes(self, [d], [n_in(n) if n_in else n])
     elif n_in is None:
         _check_points(self.shape[d])
     return self, d
@@ -156,7 +156,7 @@ def _many(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, name: s
     dims, sizes = _dims_and_sizes(self, s, dim)
     if name and not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
-    self = _fitted(self, dims, sizes)
+    self = _fit_sizes(self, dims, sizes)
     for d in dims:
         _check_points(self.shape[d])
     return self, dims
@@ -166,7 +166,7 @@ def _many_to_real(
     self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, name: str
 ) -> tuple[Any, list[int], int]:
     """(input of half the size along the last dimension, dimensions, whole size of the last one)."""
-    self = _promoted(self, True)
+    self = _promote(self, True)
     dims, sizes = _dims_and_sizes(self, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
@@ -174,13 +174,13 @@ def _many_to_real(
     if last == -1:
         last = 2 * (self.shape[dims[-1]] - 1)
     _check_points(last)
-    return _fitted(self, dims, [*sizes[:-1], last // 2 + 1]), dims, last
+    return _fit_sizes(self, dims, [*sizes[:-1], last // 2 + 1]), dims, last
 
 
 def _complex_transforms(
     self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: str | None, forward: bool
 ) -> Any:
-    self, dims = _many(_promoted(self, True), s, dim)
+    self, dims = _many(_promote(self, True), s, dim)
     return aten._fft_c2c(self, sorted(dims), _normalization(norm, forward), forward)
 
 
@@ -198,7 +198,7 @@ def ifftn(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: s
 def rfftn(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: str | None) -> Any:
     if self.dtype.is_complex:
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {type_word(self.dtype)}")
-    self, dims = _many(_promoted(self, False), s, dim, "rfftn")
+    self, dims = _many(_promote(self, False), s, dim, "rfftn")
     return aten._fft_r2c(self, dims, _normalization(norm, True), True)
 
 
@@ -221,7 +221,7 @@ def hfftn(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: s
 def ihfftn(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: str | None) -> Any:
     if self.dtype.is_complex:
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {type_word(self.dtype)}")
-    self, dims = _many(_promoted(self, False), s, dim, "ihfftn")
+    self, dims = _many(_promote(self, False), s, dim, "ihfftn")
     scale = _normalization(norm, False)
     half = _conj(aten._fft_r2c(self, dims[-1:], scale, True))
     return aten._fft_c2c(half, dims[:-1], scale, False) if len(dims) > 1 else half
@@ -257,7 +257,7 @@ def rfftfreq(n: int, d: float, dtype: dt.dtype | None, layout: Any, device: Any,
     return aten.mul_(points, 1.0 / (n * d)) if n else points
 
 
-def _shifted(self: Any, dim: Sequence[int] | None, shift_of: Callable[[int], int]) -> Any:
+def _roll_dims(self: Any, dim: Sequence[int] | None, shift_of: Callable[[int], int]) -> Any:
     dims = list(range(self.dim())) if dim is None else [normalize_dim(d, self.dim()) for d in dim]
     if not dims:
         return aten.clone(self)
@@ -266,9 +266,9 @@ def _shifted(self: Any, dim: Sequence[int] | None, shift_of: Callable[[int], int
 
 @composite("fft_fftshift")
 def fftshift(self: Any, dim: Sequence[int] | None) -> Any:
-    return _shifted(self, dim, lambda size: size // 2)
+    return _roll_dims(self, dim, lambda size: size // 2)
 
 
 @composite("fft_ifftshift")
 def ifftshift(self: Any, dim: Sequence[int] | None) -> Any:
-    return _shifted(self, dim, lambda size: (size + 1) // 2)
+    return _roll_dims(self, dim, lambda size: (size + 1) // 2)

@@ -18,7 +18,7 @@ _MASKS = (dt.bool_, dt.uint8)
 
 
 # --- advanced indexing
-def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
+def _index_positions(self: Any, indices: Sequence[Any]) -> list[Any]:
     """Index tensors with each mask replaced by the coordinates of its true elements. That is a visible step: when
     nobody watches, the kernels take masks as they are.
     """
@@ -37,7 +37,7 @@ def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
 
 @composite("index.Tensor")
 def index(self: Any, indices: Sequence[Any]) -> Any:
-    return run_index(self, _places(self, indices))
+    return run_index(self, _index_positions(self, indices))
 
 
 @composite("_index_put_impl_")
@@ -57,7 +57,7 @@ def index_put_impl_(self: Any, indices: Sequence[Any], values: Any, accumulate: 
         while mask.dim() < self.dim():
             mask = aten.unsqueeze(mask, -1)
         return aten.masked_fill_(self, mask, aten.item(values))
-    places = list(indices) if self.is_meta else _places(self, indices)
+    places = list(indices) if self.is_meta else _index_positions(self, indices)
     return run_leaf("_index_put_impl_", self, places, values, accumulate, unsafe)
 
 

@@ -20,7 +20,7 @@ Kernel = Callable[..., Any]
 MEAN, SUM = 1, 2
 
 
-def reduced(loss: Any, reduction: int) -> Any:
+def reduce_loss(loss: Any, reduction: int) -> Any:
     """The losses themselves, their mean or their sum."""
     if reduction == MEAN:
         return aten.mean(loss)
@@ -31,7 +31,7 @@ def sizes(shape: Any) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
-def shown(shape: Any) -> str:
+def size_text(shape: Any) -> str:
     return f"torch.Size({sizes(shape)})"
 
 
@@ -40,12 +40,12 @@ def shown(shape: Any) -> str:
 
 @stepwise("mse_loss")
 def mse_loss(kernel: Kernel, self: Any, target: Any, reduction: int) -> Any:
-    return reduced(kernel(self, target, 0), reduction)
+    return reduce_loss(kernel(self, target, 0), reduction)
 
 
 @stepwise("smooth_l1_loss", "huber_loss")
 def smooth_loss(kernel: Kernel, self: Any, target: Any, reduction: int, knee: float) -> Any:
-    return reduced(kernel(self, target, 0, knee), reduction)
+    return reduce_loss(kernel(self, target, 0, knee), reduction)
 
 
 @stepwise("binary_cross_entropy")
@@ -53,14 +53,14 @@ def binary_cross_entropy(kernel: Kernel, self: Any, target: Any, weight: Any, re
     loss = kernel(self, target, None, 0)
     if weight is not None:
         loss = aten.mul_(loss, weight)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @stepwise("soft_margin_loss")
 def soft_margin_loss(kernel: Kernel, self: Any, target: Any, reduction: int) -> Any:
     if not self.dtype.is_floating_point:
         return kernel(self, target, reduction)
-    return reduced(aten.log1p_(aten.exp_(aten.mul_(aten.neg(self), target))), reduction)
+    return reduce_loss(aten.log1p_(aten.exp_(aten.mul_(aten.neg(self), target))), reduction)
 
 
 def _times(t: Any, other: Any) -> Any:
@@ -79,7 +79,7 @@ def binary_cross_entropy_with_logits(
     loss = aten.sub_(_times(rest, self), log_p)
     if weight is not None:
         loss = aten.mul_(loss, weight)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 # --- classification
@@ -210,7 +210,7 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
 
 @composite("l1_loss")
 def l1_loss(self: Any, target: Any, reduction: int) -> Any:
-    return reduced(aten.abs(aten.sub(self, target)), reduction)
+    return reduce_loss(aten.abs(aten.sub(self, target)), reduction)
 
 
 @composite("kl_div")
@@ -223,7 +223,7 @@ def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
     else:
         crossed = aten.mul(target, self)
         each = aten.sub(aten.xlogy(target, target), crossed)
-    return reduced(each, reduction)
+    return reduce_loss(each, reduction)
 
 
 @composite("poisson_nll_loss")
@@ -238,7 +238,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
         half = aten.mul(aten.log(aten.mul(target, 2 * pi)), 0.5)
         stirling = aten.add(aten.sub(aten.mul(target, aten.log(target)), target), half)
         loss = aten.add_(loss, aten.masked_fill(stirling, aten.le(target, 1), 0))
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 # --- embeddings
@@ -249,7 +249,7 @@ _TINY = 1e-12
 @composite("margin_ranking_loss")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
     difference = aten.sub(input1, input2)
-    return reduced(aten.clamp_min_(aten.add(aten.mul(aten.neg(target), difference), float(margin)), 0), reduction)
+    return reduce_loss(aten.clamp_min_(aten.add(aten.mul(aten.neg(target), difference), float(margin)), 0), reduction)
 
 
 def _less(number: float, t: Any) -> Any:
@@ -263,7 +263,7 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) 
     beyond = aten.clamp_min_(_less(margin, self), 0)
     apart = aten.where(aten.ne(target, 1), beyond, zeros)
     together = aten.where(aten.ne(target, -1), self, zeros)
-    return reduced(aten.add(apart, together), reduction)
+    return reduce_loss(aten.add(apart, together), reduction)
 
 
 @composite("cosine_embedding_loss")
@@ -287,7 +287,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, 
     apart = aten.clamp_min_(aten.sub(cosine, margin), 0)
     positive = aten.where(aten.eq(target, 1), together, zeros)
     negative = aten.where(aten.eq(target, -1), apart, zeros)
-    return reduced(aten.add(positive, negative), reduction)
+    return reduce_loss(aten.add(positive, negative), reduction)
 
 
 @composite("triplet_margin_loss")
@@ -304,7 +304,7 @@ def triplet_margin_loss(
     far = aten.pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = aten.min(far, aten.pairwise_distance(positive, negative, p, eps))
-    return reduced(aten.clamp_min(aten.sub(aten.add(near, margin), far), 0), reduction)
+    return reduce_loss(aten.clamp_min(aten.sub(aten.add(near, margin), far), 0), reduction)
 
 
 @composite("pairwise_distance")

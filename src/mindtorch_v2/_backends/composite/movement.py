@@ -89,7 +89,7 @@ def numpy_t(self: Any) -> Any:
     return aten.permute(self, tuple(range(self._array.ndim - 1, -1, -1)))
 
 
-def _matrix_transposed(self: Any, word: str) -> Any:
+def _transpose_matrices(self: Any, word: str) -> Any:
     n = self._array.ndim
     if n == 0:
         return self
@@ -100,7 +100,7 @@ def _matrix_transposed(self: Any, word: str) -> Any:
 
 @composite("mT")
 def matrix_t(self: Any) -> Any:
-    return _matrix_transposed(self, "mT")
+    return _transpose_matrices(self, "mT")
 
 
 def _conjugate(self: Any) -> Any:
@@ -109,12 +109,12 @@ def _conjugate(self: Any) -> Any:
 
 @composite("mH")
 def matrix_h(self: Any) -> Any:
-    return _conjugate(_matrix_transposed(self, "mH"))
+    return _conjugate(_transpose_matrices(self, "mH"))
 
 
 @composite("adjoint")
 def adjoint(self: Any) -> Any:
-    return _conjugate(_matrix_transposed(self, "adjoint()"))
+    return _conjugate(_transpose_matrices(self, "adjoint()"))
 
 
 @composite("matrix_H")

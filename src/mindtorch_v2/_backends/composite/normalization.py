@@ -55,7 +55,7 @@ def _batch_norm_impl_index(
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     reserve = aten.empty((0,), dtype=dt.uint8, device=input.device)
     if not input.numel():  # nothing to count: the running statistics stay, the parameters' gradients are zero
-        return _nothing_normalized(input, weight, bias), aten.empty_like(input), aten.empty_like(input), reserve, 0
+        return _copy_of_empty(input, weight, bias), aten.empty_like(input), aten.empty_like(input), reserve, 0
     out, mean, invstd = aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return out, mean, invstd, reserve, 0
 
@@ -83,7 +83,7 @@ def _batch_norm_with_update(
     return (*made, aten.empty((0,), dtype=dt.uint8, device=input.device))
 
 
-def _nothing_normalized(input: Any, weight: Any, bias: Any) -> Any:
+def _copy_of_empty(input: Any, weight: Any, bias: Any) -> Any:
     """A copy of an input without elements, which the parameters take part in."""
     out = aten.clone(input)
     if weight is not None:

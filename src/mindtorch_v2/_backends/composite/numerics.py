@@ -100,14 +100,14 @@ def segment_reduce(
     if offsets is not None:
         borders = [row.tolist() for row in aten.reshape(offsets, [-1, offsets.shape[-1]])]
     parts = [
-        [_reduced(aten.slice(flat[i], 0, low, high), reduce, start, initial) for low, high in zip(row[:-1], row[1:])]
+        [_reduce_segment(aten.slice(flat[i], 0, low, high), reduce, start, initial) for low, high in zip(row[:-1], row[1:])]
         for i, row in enumerate(borders)
     ]
     stacked = aten.stack([aten.stack(row) if row else aten.new_empty(flat, [0, *flat.shape[2:]]) for row in parts])
     return aten.reshape(stacked, [*counts.shape, *data.shape[axis + 1 :]])
 
 
-def _reduced(part: Any, reduce: str, start: float, initial: Any) -> Any:
+def _reduce_segment(part: Any, reduce: str, start: float, initial: Any) -> Any:
     """One stretch, of shape [length, ...]."""
     if part.shape[0] == 0:
         empty = float("nan") if reduce == "mean" and initial is None else start

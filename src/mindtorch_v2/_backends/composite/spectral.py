@@ -133,7 +133,7 @@ def _check_istft(
     return one_sided
 
 
-def _overlap_added(frames: Any, total: int, n_fft: int, hop: int) -> Any:
+def _overlap_add(frames: Any, total: int, n_fft: int, hop: int) -> Any:
     """The sum of frames of shape [batch, frames, n_fft] at their places in a signal of `total` points."""
     return aten.unfold_backward(frames, [frames.shape[0], total], 1, n_fft, hop)
 
@@ -171,8 +171,8 @@ def istft(
         frames = aten._fft_c2r(half, [2], scale, n_fft)
     count = frames.shape[1]
     total = n_fft + hop * (count - 1)
-    signal = _overlap_added(aten.mul(frames, aten.view(shape, [1, 1, n_fft])), total, n_fft, hop)
-    weight = _overlap_added(
+    signal = _overlap_add(aten.mul(frames, aten.view(shape, [1, 1, n_fft])), total, n_fft, hop)
+    weight = _overlap_add(
         aten.expand(aten.view(aten.pow(shape, 2), [1, 1, n_fft]), [1, count, n_fft]), total, n_fft, hop
     )
     start = n_fft // 2 if center else 0

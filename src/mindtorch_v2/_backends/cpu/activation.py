@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import inplace_kernel, kernel
-from ..._ops.activation import halved
+from ..._ops.activation import glu_shape
 from ..generators import stream_of
 from . import (
     activation_smooth,  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
@@ -236,7 +236,7 @@ def rrelu_with_noise_backward(
 # --- gated linear unit
 def _halves(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray, int]:
     axis = dim % self.ndim
-    n = halved(self.shape, dim)[axis]
+    n = glu_shape(self.shape, dim)[axis]
     moved = np.moveaxis(self, axis, 0)
     return np.moveaxis(moved[:n], 0, axis), np.moveaxis(moved[n:], 0, axis), axis
 
@@ -247,7 +247,7 @@ def _logistic(x: np.ndarray) -> Any:
 
 @kernel("glu")
 def glu(self: np.ndarray, dim: int) -> Any:
-    halved(self.shape, dim)
+    glu_shape(self.shape, dim)
     floating("glu_cpu", self)
     value, gate, _ = _halves(self, dim)
     return value * _logistic(gate)

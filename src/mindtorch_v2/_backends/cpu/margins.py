@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 from .errors import not_implemented, type_word
-from .loss import reduced, share
+from .loss import reduce_loss, share
 
 
 def _sizes(shape: Any) -> str:
@@ -65,7 +65,7 @@ def multi_margin_loss(
     if weight is not None:
         loss = loss * weight.reshape(-1)[classes]
     loss = loss.astype(self.dtype, copy=False)
-    return reduced(loss, reduction) if reduction else loss.reshape(target.shape)
+    return reduce_loss(loss, reduction) if reduction else loss.reshape(target.shape)
 
 
 @kernel("multi_margin_loss_backward")
@@ -128,7 +128,7 @@ def multilabel_margin_loss_forward(self: np.ndarray, target: np.ndarray, reducti
     counts, named = _labels(labels)
     loss = _pair_violations(rows, labels, counts, named).sum(axis=(1, 2)) / rows.dtype.type(rows.shape[1])
     is_target = named.astype(self.dtype).reshape(target.shape)
-    return reduced(loss if self.ndim > 1 else loss.reshape(()), reduction), is_target
+    return reduce_loss(loss if self.ndim > 1 else loss.reshape(()), reduction), is_target
 
 
 @kernel("multilabel_margin_loss_backward")

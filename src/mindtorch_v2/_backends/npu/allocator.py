@@ -246,7 +246,7 @@ class Allocator:
         for other in (block.before, block.after):
             if other is not None and other.free:
                 free.pop(bisect_left(free, (other.size, other.address)))
-                block = _merged(block, other)
+                block = _merge(block, other)
         block.free = True
         insort(free, (block.size, block.address, block))
 
@@ -288,7 +288,7 @@ class Allocator:
             self.statistics.set_splits([len(r) for r in rests], [sum(r) for r in rests])
 
 
-def _merged(block: Block, other: Block) -> Block:
+def _merge(block: Block, other: Block) -> Block:
     """Two neighbours as one block: the one with the lower address."""
     low, high = (other, block) if other.address < block.address else (block, other)
     low.size += high.size

@@ -32,7 +32,7 @@ from .copies import NPU, new_tensor
 from .dimensions import dimension_check
 from .fallback import fallback, placement
 from .launcher import Entry, Rejected, entry_of, launch
-from .plans import Form, plan_of, planned, stand_in
+from .plans import Form, plan_of, with_plan, stand_in
 
 Boxed = Callable[..., Any]
 PROGRAMS: dict[str, Boxed] = {}
@@ -84,14 +84,14 @@ def box(op: Op) -> Boxed:
         return box_view(op, KERNELS[op.name])
     source = op.inplace_of
     if op.name in PROGRAMS:
-        return _guarded(op, PROGRAMS[op.name])
+        return _with_checks(op, PROGRAMS[op.name])
     if op.name in ops.ROWS:
         return _writing(op) if op.writes else _Functional(op).boxed()
     if source is not None and source.name in ops.ROWS:
         return _Inplace(op, source).boxed()
     if source is not None and source.name in PROGRAMS:
         made = PROGRAMS[source.name]
-        return _guarded(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
+        return _with_checks(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
     made = fallback(op, "there is no device kernel for it")
     made.wants_steps = True  # type: ignore[attr-defined]  # steps of a leaf op may have kernels where it has none
     return made
@@ -102,7 +102,7 @@ def _free(*args: Any) -> None:
     """Most operators have no rule for their factors."""
 
 
-def _allowed(self: Any, other: Any, alpha: Any) -> None:
+def _check_alpha(self: Any, other: Any, alpha: Any) -> None:
     if alpha.__class__ is not int:
         check_factor(alpha if isinstance(alpha, _NUMBERS) else alpha.item(), result_type(self, other).np.kind)
 
@@ -115,7 +115,7 @@ def whole_factors(t: Any, *factors: Any) -> None:
 
 # Both look at types only, so that a plan that was made after them holds for other numbers too.
 _FACTORS: dict[str, Boxed] = {
-    **dict.fromkeys(("add.Tensor", "sub.Tensor", "rsub.Tensor", "rsub.Scalar"), _allowed),
+    **dict.fromkeys(("add.Tensor", "sub.Tensor", "rsub.Tensor", "rsub.Scalar"), _check_alpha),
     "addcmul": lambda self, tensor1, tensor2, value: whole_factors(self, value),
 }
 
@@ -163,7 +163,7 @@ class Row:
         for code, x in zip(entry.code, operands):
             if code == "t" and x is not None and not isinstance(x, Tensor):
                 operands = tuple(
-                    ops.filled(x, kind or dt.of_number(x), device) if c == "t" and isinstance(x, _NUMBERS) else x
+                    ops.full_scalar(x, kind or dt.of_number(x), device) if c == "t" and isinstance(x, _NUMBERS) else x
                     for c, x in zip(entry.code, operands)
                 )
                 break
@@ -287,7 +287,7 @@ class _RowKernel:
 
     def boxed(self) -> Boxed:
         rows = [self.row] if self.number_row is None else [self.row, self.number_row]
-        return planned(self.op, [row.form for row in rows], _guarded(self.op, self.run), _quietly(self.op, self.plan))
+        return with_plan(self.op, [row.form for row in rows], _with_checks(self.op, self.run), _quietly(self.op, self.plan))
 
 
 class _Functional(_RowKernel):
@@ -466,7 +466,7 @@ def _writing(op: Op) -> Boxed:
         check_writable(args[0])
         return row.plan(args, [], None, True, True) if args[0]._array.size else None
 
-    return planned(op, [row.form], _guarded(op, boxed), _quietly(op, plan))
+    return with_plan(op, [row.form], _with_checks(op, boxed), _quietly(op, plan))
 
 
 def empty_like_specs(name: str, *args: Any) -> list[Any]:
@@ -476,7 +476,7 @@ def empty_like_specs(name: str, *args: Any) -> list[Any]:
 
 
 # --- the CPU instead
-def _guarded(op: Op, boxed: Boxed) -> Boxed:
+def _with_checks(op: Op, boxed: Boxed) -> Boxed:
     """Refuses dimensions that the first tensor does not have, and sends calls to the CPU that the device's operator
     does not take.
     """

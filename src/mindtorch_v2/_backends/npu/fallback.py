@@ -76,12 +76,12 @@ def fallback(op: Op, why: str) -> Boxed:
         for i in written:
             if isinstance(args[i], Tensor) and args[i]._keys & NPU:
                 copies.copy_(args[i], given[i], False)
-        return _returned(args, given, result, device)
+        return _to_device(args, given, result, device)
 
     return boxed
 
 
-def _returned(args: Sequence[Any], given: Sequence[Any], result: Any, device: Any) -> Any:
+def _to_device(args: Sequence[Any], given: Sequence[Any], result: Any, device: Any) -> Any:
     """The results on the device; an argument that was written stands for itself."""
     if isinstance(result, Tensor):
         for a, g in zip(args, given):
@@ -89,7 +89,7 @@ def _returned(args: Sequence[Any], given: Sequence[Any], result: Any, device: An
                 return a
         return to_device(result._array, result.dtype, device)
     if result.__class__ in (list, tuple) or isinstance(result, tuple):
-        made = [_returned(args, given, r, device) for r in result]
+        made = [_to_device(args, given, r, device) for r in result]
         return made if result.__class__ is list else tuple(made) if result.__class__ is tuple else type(result)(*made)
     return result
 

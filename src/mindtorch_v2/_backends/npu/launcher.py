@@ -160,7 +160,7 @@ def _samples() -> list[tuple[Any, ...]]:
     ]
 
 
-def configured() -> Any:
+def configured_launcher() -> Any:
     """The launcher in C, told about the libraries; False where it was not built, is switched off or cannot read
     arrays.
     """
@@ -199,7 +199,7 @@ def _fail(phase: int, status: int, label: str) -> None:
 
 def launch(entry: Entry, operands: tuple[Any, ...], index: int) -> None:
     """Puts one operator into the current stream of device `index`. It has not run when this returns."""
-    shim = configured() if _shim is None else _shim
+    shim = configured_launcher() if _shim is None else _shim
     if not shim:
         launch_in_python(entry, operands, index)
         return

@@ -21,7 +21,7 @@ import numpy as np
 from ... import _device
 from ... import _dtype as dt
 from ..._storage import native as recorder_module
-from ..device_work import KERNEL, Work, joined
+from ..device_work import KERNEL, Work, join_work
 from . import abi, native, streams
 from .allocator import record_use
 from .clocks import Pair, PiecewiseAlignment
@@ -98,7 +98,7 @@ def start(host: Any) -> ActivityTimes | Refused:
     handle = ctypes.c_void_p()
     code = rt.msptiSubscribe(ctypes.byref(handle), None, None)
     if code:
-        return _refused("msptiSubscribe", code)
+        return _refusal("msptiSubscribe", code)
     delivery: Any = _Delivery() if native.launcher is None else _NativeDelivery()
     steps = [
         ("msptiActivityRegisterCallbacks", lambda: rt.msptiActivityRegisterCallbacks(*delivery.addresses)),
@@ -108,11 +108,11 @@ def start(host: Any) -> ActivityTimes | Refused:
         code = step()
         if code:
             rt.msptiUnsubscribe(handle)
-            return _refused(name, code)
+            return _refusal(name, code)
     return ActivityTimes(host, handle, delivery)
 
 
-def _refused(name: str, code: int) -> Refused:
+def _refusal(name: str, code: int) -> Refused:
     return Refused(f"{name} answered {code}, {abi.MSPTI_ERRORS.get(code, 'unknown error')}")
 
 
@@ -301,7 +301,7 @@ class ActivityTimes:
             "clock_drift_ppm": round(max((a.slope for a in known), key=abs, default=0.0) * 1e6, 3),
         }
         odd = {"clock_jumps": max((a.jumps for a in known), default=0), "launches_without_record": lost}
-        return joined([work, copies]), {**notes, **{name: count for name, count in odd.items() if count}}
+        return join_work([work, copies]), {**notes, **{name: count for name, count in odd.items() if count}}
 
     def _on_the_host(self, work: Work, alignments: dict[int, PiecewiseAlignment]) -> Work:
         """With the host's times: each device by its own clock; one whose clock was never looked at by that of
@@ -333,7 +333,7 @@ class ActivityTimes:
             had = self._parsed
             rt.msptiActivityFlushAll(1)
             self._parse()
-            work = self._linked()
+            work = self._kernel_work()
             if quiet >= _QUIET_SECONDS or np.isin(wanted, work.number).all():
                 return work
             quiet = quiet + pause if self._parsed == had else 0.0
@@ -370,7 +370,7 @@ class ActivityTimes:
             records = records[records["external_kind"] == abi.EXTERNAL_CUSTOM0]
         self._records[kind].append(records)
 
-    def _numbered(self, work: Work, correlation: np.ndarray) -> Work:
+    def _with_launch_ids(self, work: Work, correlation: np.ndarray) -> Work:
         """With the numbers of the launches that these correlations were given to, where that is known."""
         known = self._all(abi.KIND_EXTERNAL)
         if not len(known):
@@ -387,10 +387,10 @@ class ActivityTimes:
         self._records[kind] = [np.concatenate(parts) if parts else np.zeros(0, abi.RECORD_LAYOUTS[kind])]
         return self._records[kind][0]
 
-    def _linked(self) -> Work:
+    def _kernel_work(self) -> Work:
         """All kernels, in the device's time."""
         kernels = self._all(abi.KIND_KERNEL)
-        return self._numbered(_columns(kernels, self._names), kernels["correlation"])
+        return self._with_launch_ids(_columns(kernels, self._names), kernels["correlation"])
 
     def close(self) -> None:
         rt = runtime()

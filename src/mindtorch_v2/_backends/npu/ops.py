@@ -368,11 +368,11 @@ _cube: int | None = None
 def as_type(value: Any, like: Any) -> Any:
     """A tensor (made of a number if need be) in the type of another one."""
     if not hasattr(value, "_array"):
-        return filled(value, like.dtype, like.device)
+        return full_scalar(value, like.dtype, like.device)
     return value if value.dtype is like.dtype else cast(value, like.dtype)
 
 
-def filled(value: Any, kind: dt.dtype, device: Any) -> Any:
+def full_scalar(value: Any, kind: dt.dtype, device: Any) -> Any:
     """A 0-dim tensor on a device."""
     from .boxing import run
 

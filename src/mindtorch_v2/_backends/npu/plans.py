@@ -49,11 +49,11 @@ class Form:
         ) and not any(isinstance(n, (ast.Starred, ast.ListComp)) for n in within)
 
 
-def planned(
+def with_plan(
     op: Op, forms: Sequence[Form], function: Callable[..., Any], planner: Callable[..., Any]
 ) -> Callable[..., Any]:
     """`function`, with the launcher in C before it where that can do calls of the op."""
-    shim, params = launcher.configured(), op.schema.params
+    shim, params = launcher.configured_launcher(), op.schema.params
     if (
         not shim
         or not launcher.plans_calls

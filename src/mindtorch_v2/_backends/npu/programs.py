@@ -216,7 +216,7 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
     r, n = upscale_factor, len(batch)
     wide = contiguous(self)._array.reshape(*batch, channels // (r * r), r, r, height, width)
     turned = wide.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return _reshaped(dense(view(self, turned)), (*batch, channels // (r * r), height * r, width * r))
+    return _reshape(dense(view(self, turned)), (*batch, channels // (r * r), height * r, width * r))
 
 
 @program("pixel_unshuffle")
@@ -225,21 +225,21 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
     r, n = downscale_factor, len(batch)
     wide = contiguous(self)._array.reshape(*batch, channels, height // r, r, width // r, r)
     turned = wide.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return _reshaped(dense(view(self, turned)), (*batch, channels * r * r, height // r, width // r))
+    return _reshape(dense(view(self, turned)), (*batch, channels * r * r, height // r, width // r))
 
 
 @program("native_channel_shuffle")
 def channel_shuffle(self: Any, groups: int) -> Any:
     batch, channels, *rest = self._array.shape
     turned = contiguous(self)._array.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
-    return _reshaped(dense(view(self, turned)), self._array.shape)
+    return _reshape(dense(view(self, turned)), self._array.shape)
 
 
 def contiguous(t: Any) -> Any:
     return t if t._array.flags.c_contiguous else dense(t)
 
 
-def _reshaped(t: Any, shape: Any) -> Any:
+def _reshape(t: Any, shape: Any) -> Any:
     return view(t, t._array.reshape(tuple(shape)))
 
 

@@ -172,7 +172,7 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     if not self._array.size or not self._array.ndim or isinstance(value, complex):
         raise Rejected("no elements, no dimension, or a complex number")
-    return index_put_(dense(self), _at_dim(dim, index, self), ops.filled(value, self.dtype, self.device), False, False)
+    return index_put_(dense(self), _at_dim(dim, index, self), ops.full_scalar(value, self.dtype, self.device), False, False)
 
 
 @program("take")
@@ -200,14 +200,14 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> Any:
     size = self._array.shape[dim] if self._array.ndim else 1
     if not 1 <= k <= size:
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
-    return _ordered("kthvalue", self, dim, keepdim, k - 1)
+    return _order_statistic("kthvalue", self, dim, keepdim, k - 1)
 
 
 @program("median.dim")
 def median_dim(self: Any, dim: int, keepdim: bool) -> Any:
     if not self._array.size or self.dtype.is_floating_point and _has_nan(self):
         raise Rejected("no elements, or NaN among them")
-    return _ordered("median.dim", self, dim, keepdim, ((self._array.shape[dim] if self._array.ndim else 1) - 1) // 2)
+    return _order_statistic("median.dim", self, dim, keepdim, ((self._array.shape[dim] if self._array.ndim else 1) - 1) // 2)
 
 
 @program("median")
@@ -219,7 +219,7 @@ def _has_nan(t: Any) -> bool:
     return bool(to_host(run("any", run("ne.Tensor", t, t)))._array)
 
 
-def _ordered(name: str, self: Any, dim: int, keepdim: bool, place: int) -> Any:
+def _order_statistic(name: str, self: Any, dim: int, keepdim: bool, place: int) -> Any:
     """The element at one place of the sorted dimension, and where it was."""
     sorted_values, sorted_indices = run("sort", self, dim, False)
     if not self._array.ndim:

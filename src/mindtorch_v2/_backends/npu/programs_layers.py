@@ -159,7 +159,7 @@ def glu_backward(grad_output: Any, self: Any, dim: int) -> Any:
 
 
 # --- losses
-def _reduced(values: Any, reduction: int) -> Any:
+def _reduce_loss(values: Any, reduction: int) -> Any:
     if reduction == 0:
         return values
     total = run("sum", values, None)
@@ -169,7 +169,7 @@ def _reduced(values: Any, reduction: int) -> Any:
 @program("mse_loss")
 def mse_loss(self: Any, target: Any, reduction: int) -> Any:
     difference = run("sub.Tensor", self, target, 1)
-    return _reduced(run("mul.Tensor", difference, difference), reduction)
+    return _reduce_loss(run("mul.Tensor", difference, difference), reduction)
 
 
 @program("mse_loss_backward")
@@ -186,7 +186,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
     distance = run("abs", run("sub.Tensor", self, target, 1))
     near = run("mul.Tensor", run("mul.Tensor", distance, distance), 0.5)
     far = run("mul.Tensor", run("sub.Tensor", distance, 0.5 * delta, 1), delta)
-    return _reduced(run("where.self", run("le.Scalar", distance, delta), near, far), reduction)
+    return _reduce_loss(run("where.self", run("le.Scalar", distance, delta), near, far), reduction)
 
 
 @program("huber_loss_backward")
@@ -432,7 +432,7 @@ def fused_adam_(
     if step._keys & NPU:
         step = run("sub.Tensor", step, 1)  # the operator counts the steps before this one
     else:
-        step = ops.filled(step._array.item() - 1, dt.float32, p.device)
+        step = ops.full_scalar(step._array.item() - 1, dt.float32, p.device)
     try:
         launch_named(
             "ApplyAdamWV2",

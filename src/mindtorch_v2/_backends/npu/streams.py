@@ -28,7 +28,7 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         index = index_of(device)
         apart = priority if priority in (_DEFAULT, _SIDE) else None
-        self.device_index, self.priority = index, 0 if apart else _clamped(index, priority)
+        self.device_index, self.priority = index, 0 if apart else _clamp_priority(index, priority)
         self.handle, self.stream_id = _from_pool(index, self.priority, apart)
         self._resets = _resets.get(index, 0)
 
@@ -86,13 +86,13 @@ class Stream:
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
-        _entered().append((thread.device, current_stream(self.device_index)))
+        _entered_streams().append((thread.device, current_stream(self.device_index)))
         set_current(self)
         thread.device = self.device_index
         return self
 
     def __exit__(self, *exc: object) -> None:
-        index, before = _entered().pop()
+        index, before = _entered_streams().pop()
         set_current(before)
         thread.device = index
 
@@ -118,7 +118,7 @@ def _priority_range(index: int) -> tuple[int, int]:
     return least.value, greatest.value
 
 
-def _clamped(index: int, priority: int) -> int:
+def _clamp_priority(index: int, priority: int) -> int:
     """The priority that a stream gets: numbers outside of the device's range mean its ends."""
     if priority == 0:
         return 0
@@ -159,7 +159,7 @@ def forget_device(index: int) -> None:
             native.launcher.set_stream(index, 0, 0, is_default)
 
 
-def _entered() -> list[Any]:
+def _entered_streams() -> list[Any]:
     if not hasattr(thread, "entered"):
         thread.entered = []
     return thread.entered

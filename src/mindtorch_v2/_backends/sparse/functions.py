@@ -123,14 +123,14 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: Any = None) -> Any:
 def as_coo(self: Any) -> Any:
     if self._layout is sparse_coo:
         return self
-    compressed, plain, values = self._parts
-    counts = np.diff(compressed._array)
+    to_compressed, plain, values = self._parts
+    counts = np.diff(to_compressed._array)
     outer = wrap(np.repeat(np.arange(len(counts), dtype=np.int64), counts))
     pair = (outer, plain) if self._layout is sparse_csr else (plain, outer)
     return coo(aten.stack([aten.to(p, dt.int64) for p in pair]), values, self.shape, self._layout is sparse_csr)
 
 
-def compressed(self: Any, kind: Any) -> Any:
+def to_compressed(self: Any, kind: Any) -> Any:
     """The tensor in compressed rows (or columns)."""
     if self._layout is kind:
         return self
@@ -157,15 +157,15 @@ def compressed(self: Any, kind: Any) -> Any:
 
 @handles("to_sparse_csr")
 def to_sparse_csr(self: Any, dense_dim: Any = None) -> Any:
-    return compressed(self, sparse_csr)
+    return to_compressed(self, sparse_csr)
 
 
 @handles("to_sparse_csc")
 def to_sparse_csc(self: Any, dense_dim: Any = None) -> Any:
-    return compressed(self, sparse_csc)
+    return to_compressed(self, sparse_csc)
 
 
-def sparsified(self: Any, sparse_dim: int | None = None) -> Any:
+def to_coordinates(self: Any, sparse_dim: int | None = None) -> Any:
     """A dense tensor in coordinates; its first `sparse_dim` dimensions are sparse."""
     count = self.dim() if sparse_dim is None else sparse_dim
     filled = self._array != 0
@@ -182,11 +182,11 @@ def to_sparse(
 ) -> Any:
     kind = layout or sparse_coo
     if not is_sparse(self):
-        self = sparsified(self, sparse_dim)
+        self = to_coordinates(self, sparse_dim)
     if kind is sparse_coo:
         return as_coo(self)
     if kind in (sparse_csr, sparse_csc):
-        return compressed(self, kind)
+        return to_compressed(self, kind)
     raise RuntimeError(f"to_sparse: layout {kind} is not supported; sparse_coo, sparse_csr and sparse_csc are")
 
 
@@ -227,7 +227,7 @@ def zeros_like(self: Any, **kwargs: Any) -> Any:
         self.shape,
         True,
     )
-    return made if self._layout is sparse_coo else compressed(made, self._layout)
+    return made if self._layout is sparse_coo else to_compressed(made, self._layout)
 
 
 @handles("ones_like")
@@ -246,7 +246,7 @@ def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
             )
         values = aten.cat([a._parts[1], b._parts[1] if alpha == 1 else b._parts[1] * alpha])
         made = coalesce(coo(aten.cat([a._parts[0], b._parts[0]], 1), values, a.shape))
-        return made if self._layout is sparse_coo else compressed(made, self._layout)
+        return made if self._layout is sparse_coo else to_compressed(made, self._layout)
     if not isinstance(other, Tensor):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     return aten.add(to_dense(self), to_dense(other), alpha=alpha)
@@ -274,7 +274,7 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 HANDLERS["sub_"] = HANDLERS["isub"] = lambda self, other, alpha=1: add_(self, other, alpha=-alpha)
 
 
-def _gathered(dense: Any, sparse: Any) -> Any:
+def _elements_at(dense: Any, sparse: Any) -> Any:
     """The elements of a dense tensor, broadcast to the sparse one's shape, at its positions."""
     indices = sparse._parts[0]
     lead = tuple(sparse.shape[: indices.shape[0]])
@@ -288,8 +288,8 @@ def mul(self: Any, other: Any) -> Any:
     if not isinstance(factor, Tensor) or (not is_sparse(factor) and factor.dim() == 0):
         return sparse._with_values(sparse._parts[-1] * factor)
     source = coalesce(as_coo(sparse))
-    made = source._with_values(source._parts[1] * _gathered(to_dense(factor), source))
-    return made if sparse._layout is sparse_coo else compressed(made, sparse._layout)
+    made = source._with_values(source._parts[1] * _elements_at(to_dense(factor), source))
+    return made if sparse._layout is sparse_coo else to_compressed(made, sparse._layout)
 
 
 @handles("div", "truediv", "true_divide", "divide")
@@ -298,7 +298,7 @@ def div(self: Any, other: Any, *, rounding_mode: Any = None) -> Any:
         return aten.div(self, to_dense(other), rounding_mode=rounding_mode)
     if isinstance(other, Tensor) and (is_sparse(other) or other.dim() > 0):
         source = coalesce(as_coo(self))
-        return source._with_values(source._parts[1] / _gathered(to_dense(other), source))
+        return source._with_values(source._parts[1] / _elements_at(to_dense(other), source))
     return self._with_values(self._parts[-1] / other)
 
 
@@ -328,7 +328,7 @@ def zero_(self: Any) -> Any:
 def matmul(self: Any, other: Any) -> Any:
     if is_sparse(self) and is_sparse(other):
         made = _sparse_product(as_coo(self), as_coo(other))
-        return made if self._layout is sparse_coo else compressed(made, self._layout)
+        return made if self._layout is sparse_coo else to_compressed(made, self._layout)
     if is_sparse(self):
         vector = other.dim() == 1
         out = _sparse_dense(as_coo(self), aten.unsqueeze(other, -1) if vector else other)
@@ -482,8 +482,8 @@ def select(self: Any, dim: Any, index: Any = None) -> Any:
 @handles("sparse_mask")
 def sparse_mask(self: Any, mask: Any) -> Any:
     source = coalesce(as_coo(mask))
-    made = source._with_values(_gathered(to_dense(self), source))
-    return made if mask._layout is sparse_coo else compressed(made, mask._layout)
+    made = source._with_values(_elements_at(to_dense(self), source))
+    return made if mask._layout is sparse_coo else to_compressed(made, mask._layout)
 
 
 @handles("norm", "linalg_vector_norm")

@@ -156,7 +156,7 @@ class SparseTensor(Tensor):
             "sparse_csr": ("crow_indices", "col_indices", "values"),
             "sparse_csc": ("ccol_indices", "row_indices", "values"),
         }[self._layout.name]
-        shown = [f"{n}={_indented(_without_type(repr(p.detach())), 8 + len(n))}" for n, p in zip(names, self._parts)]
+        shown = [f"{n}={_indent(_without_type(repr(p.detach())), 8 + len(n))}" for n, p in zip(names, self._parts)]
         grad = (
             ""
             if not self.requires_grad
@@ -192,7 +192,7 @@ def _without_type(text: str) -> str:
     return re.sub(r",\s*dtype=torch\.\w+", "", text)
 
 
-def _indented(text: str, width: int) -> str:
+def _indent(text: str, width: int) -> str:
     return text.replace("\n", "\n" + " " * width)
 
 
