@@ -60,9 +60,9 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """An independent generator that continues with the same numbers."""
-        twin = Generator(self._device)
-        twin._stream = self._stream.clone_state()
-        return twin
+        copy = Generator(self._device)
+        copy._stream = self._stream.clone_state()
+        return copy
 
     graphsafe_get_state = clone_state
 

@@ -17,7 +17,7 @@ from .._dispatch.families import load_family
 from .._dispatch.registry import COMPOSITES
 from .._ops.table import OVERLOADS, Op
 from .._tensor import Tensor
-from ._batched import Batched, make_batched, inner, is_at, level_of, levels, rewrap
+from ._batched import Batched, inner, is_at, level_of, levels, make_batched, rewrap
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}

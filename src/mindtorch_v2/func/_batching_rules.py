@@ -7,7 +7,7 @@ from typing import Any
 from .._dispatch import aten
 from .._ops.table import find
 from .._tensor import Tensor
-from ._batched import make_batched, inner, is_at, level_of
+from ._batched import inner, is_at, level_of, make_batched
 from ._batching import RULES, Unwritable, align_ranks, call, pad_rank, rule, size_of
 
 

@@ -81,7 +81,7 @@ def _replace_tensors(module: Any, given: dict[str, Any], strict: bool) -> Iterat
                 if names
             ]
             raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(words))
-    places = []
+    changes = []
     for name in given:
         owner, _, last = name.rpartition(".")
         holder = module.get_submodule(owner) if owner else module
@@ -90,13 +90,13 @@ def _replace_tensors(module: Any, given: dict[str, Any], strict: bool) -> Iterat
         )
         if table is None:
             raise AttributeError(f"{type(module).__name__} has no parameter or buffer called {name!r}")
-        places.append((table, last, table[last], given[name]))
+        changes.append((table, last, table[last], given[name]))
     try:
-        for table, last, _, tensor in places:
+        for table, last, _, tensor in changes:
             table[last] = tensor
         yield
     finally:
-        for table, last, before, _ in places:
+        for table, last, before, _ in changes:
             table[last] = before
 
 
@@ -111,7 +111,9 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    return _stack_tables([dict(m.named_parameters()) for m in models]), _stack_tables([dict(m.named_buffers()) for m in models])
+    return _stack_tables([dict(m.named_parameters()) for m in models]), _stack_tables(
+        [dict(m.named_buffers()) for m in models]
+    )
 
 
 def _stack_tables(tables: list[dict[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from .._autograd.grad_mode import enable_grad
 from .._dispatch import aten, modes
 from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from ._batched import Batched, as_batched, make_batched, levels
+from ._batched import Batched, as_batched, levels, make_batched
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 

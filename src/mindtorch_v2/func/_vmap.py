@@ -12,7 +12,7 @@ from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from . import _batching
 from . import _batching_rules as _batching_rules  # registers the rules
-from ._batched import Level, make_batched, inner, is_at, levels
+from ._batched import Level, inner, is_at, levels, make_batched
 
 __all__ = ["vmap"]
 _RANDOMNESS = ("error", "different", "same")
@@ -217,7 +217,9 @@ def _map_once(
     before = levels.stack
     levels.stack = (*before, level)
     try:
-        given = [x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number) for x, d in zip(flat, dims)]
+        given = [
+            x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number) for x, d in zip(flat, dims)
+        ]
         made = _Mapping(level).run(func, *tree_unflatten(given, spec), **_mapped_keywords(kwargs, level))
         return _results(name, made, out_dims, level)
     finally:

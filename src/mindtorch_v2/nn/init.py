@@ -158,8 +158,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     tensor.zero_()
     for group in range(groups):
         for channel in range(min(per_group, tensor.shape[1])):
-            place = (group * per_group + channel, channel, *centre)
-            tensor[place] = 1
+            index = (group * per_group + channel, channel, *centre)
+            tensor[index] = 1
     return tensor
 
 

@@ -155,9 +155,9 @@ def _movement(x: Tensor) -> Iterator[Case]:
     yield _op("tril", x, 1)
     yield _op("triu", x)
     yield _op("index_select", x, 0, index)
-    places = tensor([[0, 1, 2], [3, 4, 5]])
-    yield _op("gather", x, 1, places)
-    yield _op("scatter_add", x, 1, places, aten.ones([2, 3]))
+    indices = tensor([[0, 1, 2], [3, 4, 5]])
+    yield _op("gather", x, 1, indices)
+    yield _op("scatter_add", x, 1, indices, aten.ones([2, 3]))
     yield _op("embedding_dense_backward", _randn(3, 4), index, 5, -1, False)
     yield Case("copy_", lambda put: put(x).t().contiguous())
     yield Case("expand", lambda put: put(x)[:, :1].expand(4, 3).contiguous())
@@ -219,8 +219,8 @@ def _layers(x: Tensor) -> Iterator[Case]:
         tolerance=1e-3,
     )
     yield _op("max_pool2d_with_indices", image, [2, 2], [2, 2])
-    pooled, places = aten.max_pool2d_with_indices(image, [2, 2], [2, 2])
-    yield _op("max_pool2d_with_indices_backward", pooled, image, [2, 2], [2, 2], [0, 0], [1, 1], False, places)
+    pooled, indices = aten.max_pool2d_with_indices(image, [2, 2], [2, 2])
+    yield _op("max_pool2d_with_indices_backward", pooled, image, [2, 2], [2, 2], [0, 0], [1, 1], False, indices)
     scores, target = aten.log_softmax(x, 1), tensor([0, 5, 2, 3])
     for reduction in (1, 2):
         yield _op("nll_loss_forward", scores, target, None, reduction, -100)

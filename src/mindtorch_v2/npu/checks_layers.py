@@ -134,12 +134,12 @@ def _pooling(op: OneOp, normal: Normal) -> Iterator[Any]:
         small = aten.overload(f"_adaptive_avg_pool{n}d")(image, [3] * n)
         yield op(f"_adaptive_avg_pool{n}d", image, [3] * n)
         yield op(f"_adaptive_avg_pool{n}d_backward", small, image)
-        largest, places = aten.overload(f"adaptive_max_pool{n}d")(image, [3] * n)
+        largest, indices = aten.overload(f"adaptive_max_pool{n}d")(image, [3] * n)
         yield op(f"adaptive_max_pool{n}d", image, [3] * n)
-        yield op(f"adaptive_max_pool{n}d_backward", largest, image, places)
-    largest, places = aten.max_pool3d_with_indices(image, [2] * 3, [2] * 3)
+        yield op(f"adaptive_max_pool{n}d_backward", largest, image, indices)
+    largest, indices = aten.max_pool3d_with_indices(image, [2] * 3, [2] * 3)
     yield op("max_pool3d_with_indices", image, [2] * 3, [2] * 3)
-    yield op("max_pool3d_with_indices_backward", largest, image, [2] * 3, [2] * 3, [0] * 3, [1] * 3, False, places)
+    yield op("max_pool3d_with_indices_backward", largest, image, [2] * 3, [2] * 3, [0] * 3, [1] * 3, False, indices)
 
 
 def _resizing(op: OneOp, normal: Normal) -> Iterator[Any]:

@@ -143,12 +143,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             if epoch < 0:
                 raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-            self._place(epoch)
+            self._locate(epoch)
         self.last_epoch = math.floor(epoch)
         self._step_count += 1
         self._apply(self.get_lr())
 
-    def _place(self, epoch: float) -> None:
+    def _locate(self, epoch: float) -> None:
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch  # type: ignore[assignment]
         elif self.T_mult == 1:

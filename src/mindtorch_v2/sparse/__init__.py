@@ -74,51 +74,51 @@ def _sparse_coo_tensor(
         return coo(torch.zeros((len(size), 0), dtype=torch.int64), empty, Size(size), True).requires_grad_(
             requires_grad
         )
-    places = _dense(indices).to(torch.int64)
+    positions = _dense(indices).to(torch.int64)
     numbers = _dense(values, dtype, device)
-    if places.dim() != 2:
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+    if positions.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(positions.shape)}")
     if numbers.dim() == 0:
-        numbers = numbers.expand(places.shape[1])
-    if numbers.shape[0] != places.shape[1]:
+        numbers = numbers.expand(positions.shape[1])
+    if numbers.shape[0] != positions.shape[1]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: "
+            f"indices and values must have same nnz, but got nnz from indices: {positions.shape[1]}, nnz from values: "
             f"{numbers.shape[0]}"
         )
     if size is None:
-        lead = [int(n) + 1 for n in places.max(1).values] if places.shape[1] else [0] * places.shape[0]
+        lead = [int(n) + 1 for n in positions.max(1).values] if positions.shape[1] else [0] * positions.shape[0]
         size = (*lead, *numbers.shape[1:])
-    if len(size) != places.shape[0] + numbers.dim() - 1:
+    if len(size) != positions.shape[0] + numbers.dim() - 1:
         raise RuntimeError(
-            f"number of dimensions must be sparse_dim ({places.shape[0]}) + dense_dim ({numbers.dim() - 1}), but got "
-            f"{len(size)}"
+            f"number of dimensions must be sparse_dim ({positions.shape[0]}) + dense_dim ({numbers.dim() - 1}), "
+            f"but got {len(size)}"
         )
     if check_invariants or (check_invariants is None and check_sparse_tensor_invariants._enabled):
-        _check_places(places, size)
-    made = coo(places, numbers.detach() if requires_grad else numbers, Size(size), bool(is_coalesced))
+        _check_positions(positions, size)
+    made = coo(positions, numbers.detach() if requires_grad else numbers, Size(size), bool(is_coalesced))
     return made.requires_grad_() if requires_grad else made
 
 
-def _check_places(places: Any, size: Any) -> None:
-    for d, n in enumerate(size[: places.shape[0]]):
-        if places.shape[1] and int(places[d].min()) < 0:
-            raise RuntimeError(f"found negative index {int(places[d].min())} for dim {d}")
-        if places.shape[1] and int(places[d].max()) >= n:
+def _check_positions(positions: Any, size: Any) -> None:
+    for d, n in enumerate(size[: positions.shape[0]]):
+        if positions.shape[1] and int(positions[d].min()) < 0:
+            raise RuntimeError(f"found negative index {int(positions[d].min())} for dim {d}")
+        if positions.shape[1] and int(positions[d].max()) >= n:
             raise RuntimeError(
-                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {int(places[d].max())}"
+                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {int(positions[d].max())}"
             )
 
 
 def _compressed_tensor(
     kind: Any, compressed: Any, plain: Any, values: Any, size: Any, dtype: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    borders, places, numbers = _dense(compressed), _dense(plain), _dense(values, dtype, device)
+    borders, positions, numbers = _dense(compressed), _dense(plain), _dense(values, dtype, device)
     if size is None:
-        inner = int(places.max()) + 1 if places.numel() else 0
+        inner = int(positions.max()) + 1 if positions.numel() else 0
         size = (borders.shape[-1] - 1, inner) if kind is sparse_csr else (inner, borders.shape[-1] - 1)
     if borders.dim() != 1:
         raise NotImplementedError("batches of compressed sparse matrices are not supported; use one tensor for each")
-    made = make_sparse(kind, (borders, places, numbers.detach() if requires_grad else numbers), Size(size), True)
+    made = make_sparse(kind, (borders, positions, numbers.detach() if requires_grad else numbers), Size(size), True)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -222,15 +222,15 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, 
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
-    """A sparse matrix with the given rows on its diagonals; diagonal k holds element (j - k, j) at place j."""
+    """A sparse matrix with the given rows on its diagonals; diagonal k holds element (j - k, j) at position j."""
     if diagonals.dim() == 1:
         diagonals, offsets = diagonals.unsqueeze(0), offsets.reshape(1)
     rows, columns = shape
-    places, values = [], []
+    positions, values = [], []
     for line, k in zip(diagonals, offsets.tolist()):
         low, high = max(0, k), min(columns, rows + k, line.shape[0])
         j = torch.arange(low, max(low, high))
-        places.append(torch.stack([j - k, j]))
+        positions.append(torch.stack([j - k, j]))
         values.append(line[low : max(low, high)])
-    made = _functions.coalesce(sparse_coo_tensor(torch.cat(places, 1), torch.cat(values), shape))
+    made = _functions.coalesce(sparse_coo_tensor(torch.cat(positions, 1), torch.cat(values), shape))
     return made if layout in (None, sparse_coo) else _functions.compressed(made, layout)

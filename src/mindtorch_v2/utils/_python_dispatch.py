@@ -1,4 +1,4 @@
-"""`torch.utils._python_dispatch`: Python in the place of operators, below autograd."""
+"""`torch.utils._python_dispatch`: Python instead of operators, below autograd."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def is_traceable_wrapper_subclass_type(t: type) -> bool:
 def transform_subclass(
     t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None
 ) -> Any:
-    """An instance with `callback(name, tensor)` in the place of the tensors that it holds."""
+    """An instance with `callback(name, tensor)` instead of the tensors that it holds."""
     names, context = t.__tensor_flatten__()
     inner = {name: callback(name, getattr(t, name)) for name in names}
     return type(t).__tensor_unflatten__(

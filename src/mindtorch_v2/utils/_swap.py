@@ -34,7 +34,7 @@ def swap(t1: Tensor, t2: Tensor) -> None:
             raise RuntimeError(f"Cannot swap {'t1' if t is t1 else 't2'} because it has weakref associated with it")
     a: Any = t1
     b: Any = t2
-    for name in _FIELDS if "_array" not in a.__dict__ else ():  # the twin in Python keeps them with the attributes
+    for name in _FIELDS if "_array" not in a.__dict__ else ():  # without the native core they are ordinary attributes
         if hasattr(a, name) and hasattr(b, name):
             mine, theirs = getattr(a, name), getattr(b, name)
             setattr(a, name, theirs)

@@ -67,7 +67,7 @@ class ModuleBackend(Backend):
 
 def register_backend(backend: Backend) -> Backend:
     """Makes a device known: its name, key, kernels, memory, streams, generators and profiler source, as the backend
-    tells them. One that carries the name given to `rename_privateuse1_backend` takes the place of the reserved
+    tells them. One that carries the name given to `rename_privateuse1_backend` replaces the reserved
     device.
     """
     return _accelerators.register(backend)

@@ -117,7 +117,7 @@ def _metadata(t: Tensor) -> dict[str, Any]:
 
 
 class _Frame:
-    """One checkpointed call: its place holders, and how to fill them."""
+    """One checkpointed call: its placeholders, and how to fill them."""
 
     def __init__(self, run: Callable[[], Any], check: bool, early_stop: bool) -> None:
         self.run = run

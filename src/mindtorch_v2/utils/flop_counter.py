@@ -377,8 +377,8 @@ class FlopCounterMode:
         positional = [a for a, p in zip(args, params) if not p.keyword_only]
         keywords = {p.name: a for a, p in zip(args, params) if p.keyword_only and a != p.default}
         flops = self.flop_registry[packet](*positional, **keywords, out_val=result)
-        for place in ("Global", *self._thread.modules[-1]):
-            self.flop_counts[place][packet] += flops
+        for path in ("Global", *self._thread.modules[-1]):
+            self.flop_counts[path][packet] += flops
 
     def leave(self) -> None:
         thread = self._thread

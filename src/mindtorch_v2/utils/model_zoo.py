@@ -1,4 +1,4 @@
-"""The old place of `torch.hub.load_state_dict_from_url`."""
+"""The old name of `torch.hub.load_state_dict_from_url`."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def index_put_impl_(self: Any, indices: Sequence[Any], values: Any, accumulate: 
         while mask.dim() < self.dim():
             mask = aten.unsqueeze(mask, -1)
         return aten.masked_fill_(self, mask, aten.item(values))
-    places = list(indices) if self.is_meta else _index_positions(self, indices)
-    return run_leaf("_index_put_impl_", self, places, values, accumulate, unsafe)
+    positions = list(indices) if self.is_meta else _index_positions(self, indices)
+    return run_leaf("_index_put_impl_", self, positions, values, accumulate, unsafe)
 
 
 @composite("index_put_")

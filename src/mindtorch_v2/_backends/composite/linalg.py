@@ -16,7 +16,7 @@ from . import kernel_steps as _kernel_steps  # noqa: F401  registers steps
 Kernel = Callable[..., Any]
 
 
-# --- what PyTorch does inside its products, shown when a profile asks for it ------------------------------------------
+# --- what PyTorch does inside its products, listed when a profile asks for it -----------------------------------------
 
 
 def _expand_to(self: Any, shape: tuple[int, ...]) -> Any:
@@ -271,12 +271,12 @@ def linalg_multi_dot(tensors: Sequence[Any]) -> Any:
     if count < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
     out: list[int] = []
-    for place, i in ((0, 0), (-1, count - 1)):  # the ends may be vectors
+    for dim, i in ((0, 0), (-1, count - 1)):  # the ends may be vectors
         t = matrices[i]
         if t.dim() == 1:
-            matrices[i] = aten.unsqueeze(t, place)
+            matrices[i] = aten.unsqueeze(t, dim)
         elif t.dim() == 2:
-            out.append(t.shape[place])
+            out.append(t.shape[dim])
         else:
             word = "first" if i == 0 else "last"
             raise RuntimeError(f"multi_dot(): the {word} tensor must be 1D or 2D but got {t.dim()}D")

@@ -133,16 +133,16 @@ def movedim(self: Any, source: Sequence[int], destination: Sequence[int]) -> Any
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
             f"number of dims as destination ({list(destination)} dims)"
         )
-    places = []
+    moves = []
     for word, dims in (("source", source), ("destination", destination)):
         found = [normalize_dim(d, n) for d in dims]
         if len(set(found)) != len(found):
             raise RuntimeError(f"movedim: repeated dim in `{word}` ({list(dims)})")
-        places.append(found)
+        moves.append(found)
     if n == 0:
         return aten.alias(self)
-    rest = iter(d for d in range(n) if d not in places[0])
-    target = dict(zip(places[1], places[0]))
+    rest = iter(d for d in range(n) if d not in moves[0])
+    target = dict(zip(moves[1], moves[0]))
     return aten.permute(self, tuple(target[d] if d in target else next(rest) for d in range(n)))
 
 

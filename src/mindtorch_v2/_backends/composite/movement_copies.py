@@ -68,9 +68,9 @@ def to_copy(
 def _convert(self: Any, dtype: dt.dtype | None, device: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
     """`self` itself if it is already as asked for, else a copy."""
     same_type = dtype is None or dtype is self.dtype
-    same_place = device is None or device == self.device
+    same_device = device is None or device == self.device
     keeps_order = memory_format is None or memory_format is preserve_format or self.is_contiguous(memory_format)
-    if same_type and same_place and keeps_order and not copy:
+    if same_type and same_device and keeps_order and not copy:
         return self
     return aten._to_copy(self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format)
 

@@ -154,11 +154,11 @@ def _grids(tensors: Sequence[Any], swap: bool) -> tuple[Any, ...]:
         if x.device != first.device:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
     n = len(tensors)
-    place = [1, 0, *range(2, n)] if swap else list(range(n))
-    shape = [tensors[p]._array.size for p in place]
+    dim_of = [1, 0, *range(2, n)] if swap else list(range(n))
+    shape = [tensors[p]._array.size for p in dim_of]
     return tuple(
         [
-            aten.expand(aten.view(x, [-1 if d == place[i] else 1 for d in range(n)]), shape)
+            aten.expand(aten.view(x, [-1 if d == dim_of[i] else 1 for d in range(n)]), shape)
             for i, x in enumerate(tensors)
         ]
     )
@@ -194,8 +194,8 @@ def combinations(self: Any, r: int, with_replacement: bool) -> Any:
         return aten.empty((0,), dtype=self.dtype, device=self.device)
     n = self._array.size
     grids = aten.meshgrid([self] * r)
-    places = aten.meshgrid([aten.arange(n, device=self.device)] * r)
+    coordinates = aten.meshgrid([aten.arange(n, device=self.device)] * r)
     keep = aten.full((n,) * r, True, device=self.device)
-    for before, after in zip(places, places[1:]):
+    for before, after in zip(coordinates, coordinates[1:]):
         keep = aten.logical_and(keep, aten.le(before, after) if with_replacement else aten.lt(before, after))
     return aten.stack([aten.masked_select(g, keep) for g in grids], 1)

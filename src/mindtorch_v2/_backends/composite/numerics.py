@@ -100,7 +100,10 @@ def segment_reduce(
     if offsets is not None:
         borders = [row.tolist() for row in aten.reshape(offsets, [-1, offsets.shape[-1]])]
     parts = [
-        [_reduce_segment(aten.slice(flat[i], 0, low, high), reduce, start, initial) for low, high in zip(row[:-1], row[1:])]
+        [
+            _reduce_segment(aten.slice(flat[i], 0, low, high), reduce, start, initial)
+            for low, high in zip(row[:-1], row[1:])
+        ]
         for i, row in enumerate(borders)
     ]
     stacked = aten.stack([aten.stack(row) if row else aten.new_empty(flat, [0, *flat.shape[2:]]) for row in parts])

@@ -140,11 +140,11 @@ def _check_bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> None:
                 f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and "
                 f"{input2.shape[i]}"
             )
-    for which, t, place in (("input1", input1, 1), ("input2", input2, 2)):
-        if t.shape[-1] != weight.shape[place]:
+    for which, t, dim in (("input1", input1, 1), ("input2", input2, 2)):
+        if t.shape[-1] != weight.shape[dim]:
             raise RuntimeError(
                 f"bilinear(): {which} size does not match weight size: got {t.shape[-1]} but expected "
-                f"{weight.shape[place]}"
+                f"{weight.shape[dim]}"
             )
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(

@@ -149,7 +149,7 @@ def _check_probability(p: float) -> None:
 
 
 def _feature_shape(input: Any) -> list[int]:
-    """One place per example and channel."""
+    """One element per example and channel."""
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")

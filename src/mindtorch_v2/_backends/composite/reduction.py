@@ -125,10 +125,10 @@ def trace_backward(grad: Any, sizes: Sequence[int]) -> Any:
     if len(sizes) != 2:
         raise RuntimeError("expected matrix input")
     flat = aten.zeros((sizes[0] * sizes[1],), dtype=grad.dtype, device=grad.device)
-    places = aten.arange(0, flat.numel(), sizes[1] + 1, dtype=dt.int64, device=grad.device)
+    diagonal = aten.arange(0, flat.numel(), sizes[1] + 1, dtype=dt.int64, device=grad.device)
     if sizes[0] > sizes[1]:  # below a tall matrix' square part there is no diagonal
-        places = aten.narrow(places, 0, 0, sizes[1])
-    return aten.view(aten.index_fill_(flat, 0, places, grad), sizes)
+        diagonal = aten.narrow(diagonal, 0, 0, sizes[1])
+    return aten.view(aten.index_fill_(flat, 0, diagonal, grad), sizes)
 
 
 # --- norms and spread
@@ -187,12 +187,12 @@ def logsumexp(self: Any, dim: Any, keepdim: bool) -> Any:
     if self.numel() == 0:
         return aten.log(aten.sum(aten.exp(self), dim, keepdim))
     top = aten.amax(aten.real(self) if self.dtype.is_complex else self, dim, True)
-    shown = top
+    kept_top = top
     if not keepdim:
         for d in sorted(normalize_dims(dim, self.dim()), reverse=True):
-            shown = aten.squeeze(shown, d)
-    aten.masked_fill_(shown, aten.eq(aten.abs(shown), inf), 0)  # the subtraction below sees it too: one memory
-    return aten.add_(aten.log_(aten.sum(aten.exp_(aten.sub(self, top)), dim, keepdim)), shown)
+            kept_top = aten.squeeze(kept_top, d)
+    aten.masked_fill_(kept_top, aten.eq(aten.abs(kept_top), inf), 0)  # the subtraction below sees it too: one memory
+    return aten.add_(aten.log_(aten.sum(aten.exp_(aten.sub(self, top)), dim, keepdim)), kept_top)
 
 
 # --- scans

@@ -152,16 +152,16 @@ def channel_shuffle(self: Any, groups: int) -> Any:
 # --- sampling
 @composite("grid_sampler")
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    x, places = list(input.shape), list(grid.shape)
-    if x[0] != places[0]:
+    x, grid_shape = list(input.shape), list(grid.shape)
+    if x[0] != grid_shape[0]:
         raise RuntimeError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {x} and grid "
-            f"with sizes {places}"
+            f"with sizes {grid_shape}"
         )
-    if places[-1] != len(x) - 2:
+    if grid_shape[-1] != len(x) - 2:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes "
-            f"{places}"
+            f"{grid_shape}"
         )
     for i in range(2, len(x)):
         if x[i] <= 0:
@@ -169,10 +169,10 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
                 f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {x} with "
                 f"dimension {i} being empty"
             )
-    if len(x) not in (4, 5) or len(x) != len(places):
+    if len(x) not in (4, 5) or len(x) != len(grid_shape):
         raise RuntimeError(
             f"grid_sampler(): expected {'5D' if len(x) == 5 else '4D'} input and grid with same number of dimensions, "
-            f"but got input with sizes {x} and grid with sizes {places}"
+            f"but got input with sizes {x} and grid with sizes {grid_shape}"
         )
     if len(x) == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")

@@ -311,6 +311,6 @@ def pad_sequence(sequences: Any, batch_first: bool, padding_value: float, paddin
     for i, sequence in enumerate(sequences):
         length = sequence.shape[0]
         start = longest - length if padding_side == "left" else 0
-        place = aten.narrow(out, 1 if batch_first else 0, start, length)
-        aten.copy_(aten.select(place, 0 if batch_first else 1, i), sequence)
+        target = aten.narrow(out, 1 if batch_first else 0, start, length)
+        aten.copy_(aten.select(target, 0 if batch_first else 1, i), sequence)
     return out

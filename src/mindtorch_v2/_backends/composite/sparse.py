@@ -20,8 +20,8 @@ def embedding_sparse_backward(
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     size = grad.shape[-1]
-    rows, places = aten.reshape(grad, [-1, size]), aten.reshape(indices, [-1])
+    rows, flat = aten.reshape(grad, [-1, size]), aten.reshape(indices, [-1])
     if padding_idx != -1:
-        kept = wrap(np.flatnonzero(places._array != padding_idx).astype(np.int64))
-        rows, places = aten.index_select(rows, 0, kept), aten.index_select(places, 0, kept)
-    return coo(aten.reshape(places, [1, -1]), rows, (num_weights, size))
+        kept = wrap(np.flatnonzero(flat._array != padding_idx).astype(np.int64))
+        rows, flat = aten.index_select(rows, 0, kept), aten.index_select(flat, 0, kept)
+    return coo(aten.reshape(flat, [1, -1]), rows, (num_weights, size))

@@ -134,7 +134,7 @@ def _check_istft(
 
 
 def _overlap_add(frames: Any, total: int, n_fft: int, hop: int) -> Any:
-    """The sum of frames of shape [batch, frames, n_fft] at their places in a signal of `total` points."""
+    """The sum of frames of shape [batch, frames, n_fft] at their positions in a signal of `total` points."""
     return aten.unfold_backward(frames, [frames.shape[0], total], 1, n_fft, hop)
 
 
@@ -268,10 +268,10 @@ def kaiser_window(
     count, points, short = _points("kaiser_window", window_length, periodic, dtype, device, layout)
     if points is None:
         return short
-    place = aten.sub(aten.mul_(points, 2.0 / (count - 1)), 1.0)
+    x = aten.sub(aten.mul_(points, 2.0 / (count - 1)), 1.0)
     window = aten.div(
-        aten.i0(aten.mul(aten.sqrt(aten.clamp(1.0 - aten.mul(place, place), 0.0)), beta)),
-        aten.i0(aten.full([], beta, dtype=place.dtype, device=place.device)),
+        aten.i0(aten.mul(aten.sqrt(aten.clamp(1.0 - aten.mul(x, x), 0.0)), beta)),
+        aten.i0(aten.full([], beta, dtype=x.dtype, device=x.device)),
     )
     return _cut(window, count, window_length)
 

@@ -22,44 +22,44 @@ _FEW = 5  # slices that are copied faster than as many elements are gathered
 class Tap(NamedTuple):
     """For every output position the input position it reads, and with which weight (None: 1)."""
 
-    places: np.ndarray
+    positions: np.ndarray
     weights: np.ndarray | None
     # the map as a few slices (output, input, step), if that is possible
     segments: list[tuple[slice, slice, int]] | None
-    # (input places, outputs that read them): no place twice in a round
+    # (input positions, outputs that read them): no position twice in a round
     rounds: list[tuple[Any, Any]]
 
 
-def make_tap(places: np.ndarray, weights: np.ndarray | None = None) -> Tap:
-    return Tap(places, weights, _segments(places), _rounds(places))
+def make_tap(positions: np.ndarray, weights: np.ndarray | None = None) -> Tap:
+    return Tap(positions, weights, _segments(positions), _rounds(positions))
 
 
-def _segments(places: np.ndarray) -> list[tuple[slice, slice, int]] | None:
-    """Runs of places that go up, down or stay; None if there are many."""
+def _segments(positions: np.ndarray) -> list[tuple[slice, slice, int]] | None:
+    """Runs of positions that go up, down or stay; None if there are many."""
     found: list[tuple[slice, slice, int]] = []
-    i, n = 0, len(places)
+    i, n = 0, len(positions)
     while i < n:
         if len(found) == _FEW:
             return None
-        step = int(places[i + 1] - places[i]) if i + 1 < n else 1
+        step = int(positions[i + 1] - positions[i]) if i + 1 < n else 1
         if abs(step) > 1:
             return None
         j = i + 1
-        while j < n and places[j] - places[j - 1] == step:
+        while j < n and positions[j] - positions[j - 1] == step:
             j += 1
-        first, last = int(places[i]), int(places[j - 1])
+        first, last = int(positions[i]), int(positions[j - 1])
         source = slice(first, last - 1 if last else None, -1) if step < 0 else slice(first, last + 1)
         found.append((slice(i, j), source, step))
         i = j
     return found
 
 
-def _rounds(places: np.ndarray) -> list[tuple[Any, Any]]:
-    """Outputs grouped so that each round reads every place at most once; places and outputs are slices where they
+def _rounds(positions: np.ndarray) -> list[tuple[Any, Any]]:
+    """Outputs grouped so that each round reads every position at most once; positions and outputs are slices where they
     can be.
     """
-    order = np.argsort(places, kind="stable")
-    ranked = places[order]
+    order = np.argsort(positions, kind="stable")
+    ranked = positions[order]
     starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if ranked.size else order
     counts = np.diff(starts, append=ranked.size)
     rounds = []
@@ -92,9 +92,9 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     total: Any = None
     for tap in taps:
         if tap.segments is None:
-            part = x.take(tap.places, axis=axis)
+            part = x.take(tap.positions, axis=axis)
         else:
-            part = np.empty(_shape_with(x, axis, len(tap.places)), x.dtype)
+            part = np.empty(_shape_with(x, axis, len(tap.positions)), x.dtype)
             for target, source, _ in tap.segments:
                 part[along(axis, target)] = x[along(axis, source)]
         if tap.weights is not None:
@@ -107,13 +107,13 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
 
 
 def _merge_taps(taps: Sequence[Tap]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Places and weights of the taps, with weights of one place added up (at the edges); empty where every weight is
+    """Positions and weights of the taps, those of one position added up (at the edges); empty where all weights are
     1.
     """
-    found = [(tap.places, tap.weights.astype(np.float64)) for tap in taps if tap.weights is not None]
-    for i, (places, weights) in enumerate(found):
+    found = [(tap.positions, tap.weights.astype(np.float64)) for tap in taps if tap.weights is not None]
+    for i, (positions, weights) in enumerate(found):
         for later, others in found[i + 1 :]:
-            same = later == places
+            same = later == positions
             weights[same] += others[same]
             others[same] = 0.0
     return found
@@ -128,10 +128,10 @@ def _map_bytes(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     bits = 0
     while bits < 22 and int(0.5 + largest * (1 << (bits + 1))) < 1 << 15:
         bits += 1
-    total = np.full(_shape_with(x, axis, len(taps[0].places)), 1 << (bits - 1), np.int64)
-    for places, weights in weighted:
+    total = np.full(_shape_with(x, axis, len(taps[0].positions)), 1 << (bits - 1), np.int64)
+    for positions, weights in weighted:
         whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights))
-        total += x.take(places, axis=axis) * _column(whole, axis, np.int64)
+        total += x.take(positions, axis=axis) * _column(whole, axis, np.int64)
     return np.clip(total >> bits, 0, 255).astype(np.uint8)
 
 
@@ -147,8 +147,8 @@ def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) ->
     for tap in taps:
         part = g if tap.weights is None else g * _column(tap.weights, axis, g.dtype)
         if tap.segments is None:
-            for places, readers in tap.rounds:
-                out[along(axis, places)] += part[along(axis, readers)]
+            for positions, readers in tap.rounds:
+                out[along(axis, positions)] += part[along(axis, readers)]
             continue
         for target, source, step in tap.segments:
             piece = part[along(axis, target)]
@@ -160,11 +160,11 @@ def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) ->
 @lru_cache(maxsize=256)
 def padding_taps(kind: str, size: int, before: int, after: int) -> tuple[Tap, ...]:
     """Reads outside the image come from its mirror image ("reflection_pad") or from its edge ("replication_pad")."""
-    places = np.arange(-before, size + after)
+    positions = np.arange(-before, size + after)
     if kind == "reflection_pad":
-        places = np.abs(places)
-        places = np.where(places >= size, 2 * (size - 1) - places, places)
-    return (make_tap(np.clip(places, 0, size - 1)),)
+        positions = np.abs(positions)
+        positions = np.where(positions >= size, 2 * (size - 1) - positions, positions)
+    return (make_tap(np.clip(positions, 0, size - 1)),)
 
 
 # --- resizing
@@ -175,8 +175,8 @@ def _step(size: int, out: int, scale: float | None, real: Any) -> Any:
 
 def _nearest(size: int, out: int, scale: float | None, offset: float) -> tuple[Tap, ...]:
     real = np.float32  # PyTorch computes positions in single precision, whatever the image's type
-    places = np.floor((np.arange(out, dtype=real) + real(offset)) * _step(size, out, scale, real))
-    return (make_tap(np.minimum(places.astype(np.int64), size - 1)),)
+    positions = np.floor((np.arange(out, dtype=real) + real(offset)) * _step(size, out, scale, real))
+    return (make_tap(np.minimum(positions.astype(np.int64), size - 1)),)
 
 
 def _positions(size: int, out: int, corners: bool, scale: float | None, real: Any, clip: bool) -> np.ndarray:
@@ -184,16 +184,16 @@ def _positions(size: int, out: int, corners: bool, scale: float | None, real: An
     numbers = np.arange(out, dtype=real)
     if corners:
         return numbers * (real(size - 1) / real(out - 1) if out > 1 else real(0))
-    places = (numbers + real(0.5)) * _step(size, out, scale, real) - real(0.5)
-    return np.maximum(places, 0) if clip else places
+    positions = (numbers + real(0.5)) * _step(size, out, scale, real) - real(0.5)
+    return np.maximum(positions, 0) if clip else positions
 
 
 def _linear(size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
     if size == out:
         return (make_tap(np.arange(out)),)
-    places = _positions(size, out, corners, scale, real, clip=True)
-    low = np.minimum(places.astype(np.int64), size - 1)
-    weight = np.clip(places - low, 0, 1)
+    positions = _positions(size, out, corners, scale, real, clip=True)
+    low = np.minimum(positions.astype(np.int64), size - 1)
+    weight = np.clip(positions - low, 0, 1)
     return make_tap(low, 1 - weight), make_tap(np.minimum(low + 1, size - 1), weight)
 
 
@@ -208,9 +208,9 @@ def _far_cubic(t: np.ndarray) -> np.ndarray:
 def _cubic(size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
     if size == out:
         return (make_tap(np.arange(out)),)
-    places = _positions(size, out, corners, scale, real, clip=False)
-    base = np.floor(places)
-    t = np.clip(places - base, 0, 1).astype(real)
+    positions = _positions(size, out, corners, scale, real, clip=False)
+    base = np.floor(positions)
+    t = np.clip(positions - base, 0, 1).astype(real)
     weights = _far_cubic(t + 1), _near_cubic(t), _near_cubic(1 - t), _far_cubic(2 - t)
     return tuple(
         make_tap(np.clip(base.astype(np.int64) + shift, 0, size - 1), w) for shift, w in zip((-1, 0, 1, 2), weights)

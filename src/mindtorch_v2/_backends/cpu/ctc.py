@@ -50,7 +50,7 @@ def _with_blanks(targets: np.ndarray, lengths: Sequence[int], blank: int) -> np.
 
 
 def _paths(log_probs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(steps, batch, places): the log probability of each place's label, and what entering it from two back costs:
+    """(steps, batch, positions): log probability of each position's label, and the cost of entering it from two back:
     nothing if the labels differ, all probability if it would skip a blank between equal labels.
     """
     steps, batch, _ = log_probs.shape
@@ -79,7 +79,7 @@ def _shift(a: np.ndarray, by: int) -> np.ndarray:
 
 
 def _alpha(log_probs: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(batch, steps, places): log probability of all paths from the start that are at a place after a step."""
+    """(batch, steps, positions): log probability of all paths from the start that are at a position after a step."""
     steps, batch, _ = log_probs.shape
     emitted, skip = _paths(log_probs, labels)
     alpha = np.full((batch, steps, labels.shape[1]), -np.inf, log_probs.dtype)
@@ -147,6 +147,6 @@ def _sample_grad(probs: np.ndarray, alpha: np.ndarray, labels: np.ndarray, loss:
     beta = _alpha(probs[::-1, None], labels[None, ::-1])[0, ::-1, ::-1]
     through = alpha + beta
     classes = np.full(probs.shape, -np.inf, probs.dtype)
-    for place, label in enumerate(labels):
-        classes[:, label] = np.logaddexp(classes[:, label], through[:, place])
+    for position, label in enumerate(labels):
+        classes[:, label] = np.logaddexp(classes[:, label], through[:, position])
     return np.exp(probs) - np.exp(classes + loss - probs)

@@ -145,8 +145,8 @@ def embedding_bag_dense_backward(
     if mode == MAX:
         width = grad.shape[1]
         full = np.flatnonzero(bag_size)
-        places = (maximum_indices[full] * width + np.arange(width)).reshape(-1, 1)
-        return _table(grad[full].reshape(-1, 1), places[:, 0], num_weights * width).reshape(num_weights, width)
+        indices = (maximum_indices[full] * width + np.arange(width)).reshape(-1, 1)
+        return _table(grad[full].reshape(-1, 1), indices[:, 0], num_weights * width).reshape(num_weights, width)
     kept = (indices != padding_idx) & (offset2bag >= 0)
     index, bag = indices[kept], offset2bag[kept]
     rows = grad.take(bag, axis=0)

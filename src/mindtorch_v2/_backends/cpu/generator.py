@@ -34,9 +34,9 @@ class CPUGenerator(GeneratorEngine):
 
     def clone_state(self) -> CPUGenerator:
         """An independent generator that continues with the same numbers."""
-        twin = type(self)()
-        twin.set_state(self.get_state())
-        return twin
+        copy = type(self)()
+        copy.set_state(self.get_state())
+        return copy
 
     def uniform(self, shape: Any, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
         """``uniform_(low, high)``; with the defaults ``rand``."""

@@ -162,23 +162,23 @@ def random_full(engine: GeneratorEngine, shape: Any, dtype: Any = np.int64) -> A
 def _shuffle(targets: NDArray[np.int64]) -> NDArray[np.int64]:
     """0..n-1 after swapping element i with ``targets[i]`` for i = 0, 1, ...
 
-    ``targets[i] >= i``.  Done without a loop: the value found at place j when
+    ``targets[i] >= i``.  Done without a loop: the value found at position j when
     its turn comes was put there by the last earlier step aiming at j, which
-    carried the value found at its own place.  Following those steps back to
-    their origin is a pointer-jumping walk over all places at once.
+    carried the value found at its own position.  Following those steps back to
+    their origin is a pointer-jumping walk over all positions at once.
     """
     count = targets.size
     index = np.arange(count, dtype=np.int64)
     keys = np.sort((targets << 32) | index)
     steps = keys & 0xFFFFFFFF
-    places = keys >> 32
-    same = places[1:] == places[:-1]
+    positions = keys >> 32
+    same = positions[1:] == positions[:-1]
     # For each step the previous one with the same target, or -1.
     before = np.full(count, -1, dtype=np.int64)
     before[steps[1:][same]] = steps[:-1][same]
     ends = np.append(~same, True)
     origin = index.copy()
-    origin[places[ends]] = steps[ends]
+    origin[positions[ends]] = steps[ends]
     own = targets == index
     origin[own] = np.where(before[own] >= 0, before[own], index[own])
     while True:
@@ -214,8 +214,8 @@ def permutation(engine: GeneratorEngine, n: int, dtype: Any = np.int64) -> Array
     if n > 100:
         return _as_kind(_shuffle(targets), kind)
     order = list(range(n))
-    for place, other in enumerate(targets.tolist()):
-        order[place], order[other] = order[other], order[place]
+    for position, other in enumerate(targets.tolist()):
+        order[position], order[other] = order[other], order[position]
     return _as_kind(np.array(order, dtype=np.int64), kind)
 
 
@@ -256,10 +256,10 @@ def bernoulli_array(engine: GeneratorEngine, p_array: Array, dtype: Any = np.flo
 
 
 def _search(cumulative: Array, draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Row by row, the first place whose cumulative value reaches each draw."""
+    """Row by row, the first position whose cumulative value reaches each draw."""
     if cumulative.shape[0] == 1:
-        places = np.searchsorted(cumulative[0].astype(np.float64), draws[0])
-        found: NDArray[np.int64] = places.astype(np.int64)
+        positions = np.searchsorted(cumulative[0].astype(np.float64), draws[0])
+        found: NDArray[np.int64] = positions.astype(np.int64)
         return found.reshape(1, -1)
     low = np.zeros(draws.shape, dtype=np.int64)
     high = np.full(draws.shape, cumulative.shape[1], dtype=np.int64)

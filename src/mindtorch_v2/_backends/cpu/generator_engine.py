@@ -84,7 +84,7 @@ class GeneratorEngine:
         self._seed = value
         # Second value of the last scalar Box-Muller pair, if unused.
         self.next_normal: float | None = None
-        # PyTorch saves a float32 twin of it that its CPU code never
+        # PyTorch saves a float32 copy of it that its CPU code never
         # reads; it is carried along so that states survive a round trip.
         self._next_float: tuple[float, int] = (0.0, 0)
 

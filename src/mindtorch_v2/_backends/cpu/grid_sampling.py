@@ -1,4 +1,4 @@
-"""Sampling of images and volumes at given places: `grid_sampler_2d`, `grid_sampler_3d` and their transposes."""
+"""Sampling of images and volumes at given positions: `grid_sampler_2d`, `grid_sampler_3d` and their transposes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 _CUBIC = -0.75
 
 
-# --- from [-1, 1] to places in the image
+# --- from [-1, 1] to positions in the image
 def _to_pixels(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, float]:
-    """Places in pixels, and their derivative."""
+    """Positions in pixels, and their derivative."""
     if corners:
         return (x + 1) * ((size - 1) / 2), (size - 1) / 2
     return ((x + 1) * size - 1) / 2, size / 2
 
 
 def _clip(x: np.ndarray, size: int) -> tuple[np.ndarray, Any]:
-    """Places inside the image, and 0 where the border was taken, else 1."""
+    """Positions inside the image, and 0 where the border was taken, else 1."""
     return np.clip(x, 0, size - 1), (x > 0) & (x < size - 1)
 
 
 def _reflect(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, Any]:
-    """Places mirrored at the edges until they are inside, and the sign of the last direction."""
+    """Positions mirrored at the edges until they are inside, and the sign of the last direction."""
     low, high = (0, 2 * (size - 1)) if corners else (-1, 2 * size - 1)
     if low == high:
         return np.zeros_like(x), np.zeros_like(x)
@@ -44,27 +44,27 @@ def _reflect(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, Any]:
     return np.where(even, extra + start, span - extra + start), np.where(even, sign, -sign)
 
 
-def _places(x: np.ndarray, size: int, padding: int, corners: bool) -> tuple[np.ndarray, Any]:
+def _positions(x: np.ndarray, size: int, padding: int, corners: bool) -> tuple[np.ndarray, Any]:
     """Where to read, and the derivative with respect to the grid's number."""
-    places, slope = _to_pixels(x, size, corners)
+    positions, slope = _to_pixels(x, size, corners)
     grad: Any = slope
     if padding == REFLECTION:
-        places, sign = _reflect(places, size, corners)
+        positions, sign = _reflect(positions, size, corners)
         grad = grad * sign
     if padding != ZEROS:
-        places, inside = _clip(places, size)
+        positions, inside = _clip(positions, size)
         grad = grad * inside
-    return places, grad
+    return positions, grad
 
 
 # --- reading
-def _indices(places: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def _indices(positions: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Flat positions (0 where outside) and whether they are inside."""
     inside: Any = True
-    for p, size in zip(places, sizes):
+    for p, size in zip(positions, sizes):
         inside = inside & (p >= 0) & (p < size)
     flat: Any = 0
-    for p, size in zip(places, sizes):
+    for p, size in zip(positions, sizes):
         flat = flat * size + np.where(inside, p, 0).astype(np.int64)
     return flat, inside
 
@@ -96,25 +96,25 @@ class _Sampling:
         rank = len(sizes)
         points = grid.reshape(grid.shape[0], prod(grid.shape[1:-1]), rank)
         self.sizes, self.mode, self.padding, self.corners = sizes, mode, padding, corners
-        self.places: list[np.ndarray] = []
+        self.positions: list[np.ndarray] = []
         self.slopes: list[Any] = []
         for axis, size in enumerate(sizes):
             along = points[..., rank - 1 - axis]
-            # In cubic mode neighbours, not the place itself, are brought inside.
-            place, slope = (
-                _to_pixels(along, size, corners) if mode == BICUBIC else _places(along, size, padding, corners)
+            # In cubic mode neighbours, not the position itself, are brought inside.
+            position, slope = (
+                _to_pixels(along, size, corners) if mode == BICUBIC else _positions(along, size, padding, corners)
             )
-            self.places.append(place)
+            self.positions.append(position)
             self.slopes.append(slope)
 
     def neighbours(self) -> Iterator[tuple[np.ndarray, np.ndarray, Any, list[Any]]]:
-        """(flat, inside, weight, derivatives of the weight by the places), in pixels."""
+        """(flat, inside, weight, derivatives of the weight by the positions), in pixels."""
         if self.mode == NEAREST:
-            flat, inside = _indices([np.rint(p) for p in self.places], self.sizes)
+            flat, inside = _indices([np.rint(p) for p in self.positions], self.sizes)
             yield flat, inside, 1, [0] * len(self.sizes)
             return
-        for chosen in product(*(self._along(p, size) for p, size in zip(self.places, self.sizes))):
-            flat, inside = _indices([place for place, _, _ in chosen], self.sizes)
+        for chosen in product(*(self._along(p, size) for p, size in zip(self.positions, self.sizes))):
+            flat, inside = _indices([position for position, _, _ in chosen], self.sizes)
             weights = [w for _, w, _ in chosen]
             yield (
                 flat,
@@ -123,10 +123,10 @@ class _Sampling:
                 [prod([*weights[:i], slope, *weights[i + 1 :]]) for i, (_, _, slope) in enumerate(chosen)],
             )
 
-    def _along(self, place: np.ndarray, size: int) -> list[tuple[np.ndarray, Any, Any]]:
+    def _along(self, position: np.ndarray, size: int) -> list[tuple[np.ndarray, Any, Any]]:
         """The neighbours along one dimension: where, weight, derivative of the weight."""
-        first = np.floor(place)
-        t = place - first
+        first = np.floor(position)
+        t = position - first
         if self.mode == BILINEAR:
             return [(first, 1 - t, -1), (first + 1, t, 1)]
         return [(self._inside(first + (i - 1), size), w, slope) for i, (w, slope) in enumerate(_cubic_weights(t))]
@@ -147,12 +147,12 @@ def grid_sampler(
 ) -> np.ndarray:
     if grid.dtype != input.dtype:
         raise RuntimeError(f"expected scalar type {type_word(input)} but found {type_word(grid)}")
-    x, places = _as_float_arrays(input, grid)
+    x, positions = _as_float_arrays(input, grid)
     n, c, *sizes = x.shape
     image = x.reshape(n, c, prod(sizes))
     total: Any = np.zeros((n, c, prod(grid.shape[1:-1])), x.dtype)
     for flat, inside, weight, _ in _Sampling(
-        places, sizes, interpolation_mode, padding_mode, align_corners
+        positions, sizes, interpolation_mode, padding_mode, align_corners
     ).neighbours():
         taken = _read(image, flat, inside)
         total += taken if isinstance(weight, int) else taken * weight[:, None]
@@ -169,14 +169,14 @@ def grid_sampler_backward(
     align_corners: bool,
     output_mask: Sequence[bool],
 ) -> tuple[Any, ...]:
-    g, x, places = _as_float_arrays(grad_output, input, grid)
+    g, x, positions = _as_float_arrays(grad_output, input, grid)
     n, c, *sizes = x.shape
     pixels = prod(sizes)
     g = g.reshape(n, c, prod(g.shape[2:]))
     image = x.reshape(n, c, pixels)
     to_input = np.zeros(n * c * pixels, np.float64) if output_mask[0] else None
-    sampling = _Sampling(places, sizes, interpolation_mode, padding_mode, align_corners)
-    by_place = [np.zeros(g.shape[::2], x.dtype) for _ in sizes]
+    sampling = _Sampling(positions, sizes, interpolation_mode, padding_mode, align_corners)
+    by_position = [np.zeros(g.shape[::2], x.dtype) for _ in sizes]
     planes = (np.arange(n * c) * pixels).reshape(n, c, 1)
     for flat, inside, weight, slopes in sampling.neighbours():
         if to_input is not None:
@@ -184,11 +184,11 @@ def grid_sampler_backward(
             to_input += np.bincount((flat[:, None] + planes).ravel(), share.ravel(), to_input.size)
         if not isinstance(weight, int):
             along = np.vecdot(g.swapaxes(1, 2), _read(image, flat, inside).swapaxes(1, 2))
-            for total, slope in zip(by_place, slopes):
+            for total, slope in zip(by_position, slopes):
                 total += along * slope
-    made = np.stack([by * slope for by, slope in zip(reversed(by_place), reversed(sampling.slopes))], axis=-1).reshape(
-        grid.shape
-    )
+    made = np.stack(
+        [by * slope for by, slope in zip(reversed(by_position), reversed(sampling.slopes))], axis=-1
+    ).reshape(grid.shape)
     return (
         None if to_input is None else to_input.astype(input.dtype).reshape(input.shape),
         made.astype(grid.dtype) if output_mask[1] else None,

@@ -23,7 +23,7 @@ _KEPT = slice(None)
 
 
 # --- advanced indexing
-def _mask_places(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
+def _mask_indices(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
     """The index arrays that a mask over the dimensions from `position` on stands for."""
     check_mask(mask.shape, self.shape, position)
     return mask.nonzero()
@@ -38,7 +38,7 @@ def numpy_index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> list[
         if index is None:
             out.append(_KEPT)
         elif index.dtype.kind == "b" or index.dtype == np.uint8:
-            out.extend(_mask_places(index, self, len(out)))
+            out.extend(_mask_indices(index, self, len(out)))
         elif index.dtype in INTS:
             out.append(index)
         else:
@@ -56,7 +56,7 @@ def numpy_index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> list[
     return out
 
 
-def check_places(self: np.ndarray, where: list[Any]) -> None:
+def check_positions(self: np.ndarray, where: list[Any]) -> None:
     """IndexError as PyTorch words it if an index is out of range. It counts the indexed dimensions only."""
     d = 0
     for n, a in zip(self.shape, where):
@@ -65,7 +65,7 @@ def check_places(self: np.ndarray, where: list[Any]) -> None:
             d += 1
 
 
-def masked_places(mask: np.ndarray) -> np.ndarray:
+def masked_positions(mask: np.ndarray) -> np.ndarray:
     """Positions of the true elements in row-major order: faster than numpy's own indexing by a mask."""
     return np.flatnonzero(mask.view(np.bool_) if mask.flags.c_contiguous else np.ascontiguousarray(mask).view(np.bool_))
 
@@ -78,10 +78,10 @@ def index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> Any:
             try:
                 return self.take(first, axis=0)
             except IndexError:
-                check_places(self, [first])
+                check_positions(self, [first])
                 raise
         if first.dtype.kind == "b" and first.shape == self.shape:
-            return self.reshape(-1).take(masked_places(first))
+            return self.reshape(-1).take(masked_positions(first))
     where = numpy_index(self, indices)
     arrays = [d for d, i in enumerate(where) if i is not _KEPT]
     try:
@@ -89,13 +89,13 @@ def index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> Any:
             return self.take(where[arrays[0]], axis=arrays[0])
         out = self[tuple(where)]
     except IndexError:
-        check_places(self, where)
+        check_positions(self, where)
         raise
     return out if out.__class__ is not np.ndarray or out.flags.c_contiguous else np.ascontiguousarray(out)
 
 
 def _accumulate(self: np.ndarray, where: list[Any], values: np.ndarray) -> None:
-    """self[where] += values with repeated places counted: brings the indexed dimensions to the front and adds rows."""
+    """self[where] += values with repeated positions counted: the indexed dimensions come first, then rows are added."""
     dims = [d for d, i in enumerate(where) if i is not _KEPT]
     rest = [d for d in range(self.ndim) if d not in dims]
     arrays = np.broadcast_arrays(*(where[d] for d in dims))
@@ -106,13 +106,13 @@ def _accumulate(self: np.ndarray, where: list[Any], values: np.ndarray) -> None:
     values = np.broadcast_to(values, shape)
     order = [*range(lead, lead + len(block)), *range(lead), *range(lead + len(block), len(shape))]
     sizes = [self.shape[d] for d in dims]
-    places = np.zeros(block, np.int64)
+    positions = np.zeros(block, np.int64)
     for a, n in zip(arrays, sizes):
-        places = places * n + np.where(a < 0, a + n, a)
+        positions = positions * n + np.where(a < 0, a + n, a)
     front = self.transpose(dims + rest)
     width = prod(self.shape[d] for d in rest)
     table = np.ascontiguousarray(front).reshape(prod(sizes), width)
-    add_rows(table, places.reshape(-1), values.transpose(order).reshape(places.size, width))
+    add_rows(table, positions.reshape(-1), values.transpose(order).reshape(positions.size, width))
     if not np.shares_memory(table, self):
         front[...] = table.reshape(front.shape)
 
@@ -131,7 +131,7 @@ def index_put(
     if all(i is _KEPT for i in where):
         np.add(self, values, out=self) if accumulate else np.copyto(self, values)
         return
-    check_places(self, where)
+    check_positions(self, where)
     try:
         if accumulate:
             _accumulate(self, where, values)
@@ -261,10 +261,10 @@ def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     slices = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
     if slices[0] != slices[1]:
-        shown = [" ".join(map(str, s)) for s in slices]
+        slice_texts = [" ".join(map(str, s)) for s in slices]
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{shown[0]} at dimension {axis} and source slice shape: {shown[1]} at dimension 0."
+            f"{slice_texts[0]} at dimension {axis} and source slice shape: {slice_texts[1]} at dimension 0."
         )
     target, source = (self, source) if self.ndim else (self.reshape(1), source.reshape(1))
     source = source if source.ndim else source.reshape(1)
@@ -329,11 +329,11 @@ def put_(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bo
         )
     _check_flat("put_", self, index)
     flat = self.reshape(-1)
-    places = index.reshape(-1)
+    positions = index.reshape(-1)
     if accumulate:
-        np.add.at(flat, places, source.reshape(-1))
+        np.add.at(flat, positions, source.reshape(-1))
     else:
-        flat[places] = source.reshape(-1)
+        flat[positions] = source.reshape(-1)
     if not np.shares_memory(flat, self):
         self[...] = flat.reshape(self.shape)
 
@@ -346,7 +346,7 @@ def masked_select(self: np.ndarray, mask: np.ndarray) -> Any:
     if mask.shape != self.shape:
         shape = broadcast_shapes(mask.shape, self.shape)
         self, mask = np.broadcast_to(self, shape), np.broadcast_to(mask, shape)
-    return self.reshape(-1).take(masked_places(mask))
+    return self.reshape(-1).take(masked_positions(mask))
 
 
 @kernel("masked_scatter_")
@@ -368,11 +368,11 @@ def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> N
         raise RuntimeError(
             f"The expanded size of the tensor {list(self.shape)} does not fit the mask of shape {list(mask.shape)}"
         )
-    places = masked_places(np.broadcast_to(mask, self.shape))
-    if source.size < places.size:
+    positions = masked_positions(np.broadcast_to(mask, self.shape))
+    if source.size < positions.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     flat = self.reshape(-1)
-    flat[places] = source.reshape(-1)[: places.size]
+    flat[positions] = source.reshape(-1)[: positions.size]
     if not np.shares_memory(flat, self):
         self[...] = flat.reshape(self.shape)
 
@@ -402,9 +402,9 @@ def _triangle(lower: bool, row: int, col: int, offset: int, dtype: dt.dtype | No
     for word, n in (("row", row), ("col", col)):
         if n < 0:
             raise RuntimeError(f"{word} must be non-negative, got{n}")
-    places = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
-    return np.stack(places).astype(np.int64 if dtype is None else dtype.np)
+    positions = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
+    return np.stack(positions).astype(np.int64 if dtype is None else dtype.np)
 
 
-kernel("tril_indices")(lambda row, col, offset, dtype, *place: _triangle(True, row, col, offset, dtype))
-kernel("triu_indices")(lambda row, col, offset, dtype, *place: _triangle(False, row, col, offset, dtype))
+kernel("tril_indices")(lambda row, col, offset, dtype, *position: _triangle(True, row, col, offset, dtype))
+kernel("triu_indices")(lambda row, col, offset, dtype, *position: _triangle(False, row, col, offset, dtype))

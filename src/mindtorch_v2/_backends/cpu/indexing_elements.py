@@ -14,7 +14,7 @@ from .whole_numbers import as_element
 
 
 def element_index(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """The numpy index of the places that an index along `axis` names: all other coordinates are the element's own."""
+    """The numpy index of the positions that an index along `axis` names: other coordinates are the element's own."""
     coordinates = []
     for d, n in enumerate(index.shape):
         coordinates.append(index if d == axis else np.arange(n).reshape((-1,) + (1,) * (index.ndim - 1 - d)))
@@ -22,16 +22,18 @@ def element_index(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
 
 
 def flat_index(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
-    """The same places as positions in a row-major array of `shape`."""
+    """The same as flat positions in a row-major array of `shape`."""
     step = 1
-    places: Any = 0
+    positions: Any = 0
     for d in range(index.ndim - 1, -1, -1):
         if d == axis:
-            places = places + (index if step == 1 else index * step)
+            positions = positions + (index if step == 1 else index * step)
         elif index.shape[d] > 1:
-            places = places + np.arange(0, index.shape[d] * step, step).reshape((-1,) + (1,) * (index.ndim - 1 - d))
+            positions = positions + np.arange(0, index.shape[d] * step, step).reshape(
+                (-1,) + (1,) * (index.ndim - 1 - d)
+            )
         step *= shape[d]
-    return np.asarray(places)
+    return np.asarray(positions)
 
 
 def _prepare(
@@ -49,21 +51,21 @@ def _prepare(
 @kernel("gather")
 @accelerated("gather")
 def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> Any:
-    source, places, axis = _prepare("gather", self, dim, index, "input")
+    source, positions, axis = _prepare("gather", self, dim, index, "input")
     if index.size == 0:
         return np.empty(index.shape, self.dtype)
-    for d, n in enumerate(places.shape):
+    for d, n in enumerate(positions.shape):
         if d != axis and n > source.shape[d]:
             raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
                 f"than self "
                 f"{list(self.shape)} apart from dimension {axis}"
             )
-    check_range(places, axis, source.shape[axis])
+    check_range(positions, axis, source.shape[axis])
     if source.flags.c_contiguous:
-        out = source.reshape(-1).take(flat_index(places, axis, source.shape))
+        out = source.reshape(-1).take(flat_index(positions, axis, source.shape))
     else:
-        out = np.ascontiguousarray(source[element_index(places, axis)])
+        out = np.ascontiguousarray(source[element_index(positions, axis)])
     return out.reshape(index.shape)
 
 
@@ -71,17 +73,17 @@ def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> 
 def _check_scatter(
     name: str, self: np.ndarray, dim: int, index: np.ndarray, src: Any
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    target, places, axis = _prepare(name, self, dim, index, "self")
+    target, positions, axis = _prepare(name, self, dim, index, "self")
     is_array = isinstance(src, np.ndarray)
     if is_array and src.dtype != self.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if index.size == 0:
-        return target, places, axis
-    fits = all(n <= target.shape[d] for d, n in enumerate(places.shape) if d != axis)
+        return target, positions, axis
+    fits = all(n <= target.shape[d] for d, n in enumerate(positions.shape) if d != axis)
     if is_array:
-        if max(src.ndim, 1) != places.ndim:
+        if max(src.ndim, 1) != positions.ndim:
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-        fits = fits and all(n <= m for n, m in zip(places.shape, src.shape or (1,)))
+        fits = fits and all(n <= m for n, m in zip(positions.shape, src.shape or (1,)))
     if not fits:
         also = f" and to be no larger size than src {list(src.shape)}" if is_array else ""
         raise RuntimeError(
@@ -89,15 +91,15 @@ def _check_scatter(
             f"dimension "
             f"{axis}{also}"
         )
-    check_range(places, axis, target.shape[axis])
-    return target, places, axis
+    check_range(positions, axis, target.shape[axis])
+    return target, positions, axis
 
 
-def _source_part(src: Any, places: np.ndarray) -> Any:
+def _source_part(src: Any, positions: np.ndarray) -> Any:
     """The part of `src` that the index covers."""
-    if not isinstance(src, np.ndarray) or src.shape == places.shape:
+    if not isinstance(src, np.ndarray) or src.shape == positions.shape:
         return src
-    return src.reshape(1) if src.ndim == 0 else src[tuple(slice(n) for n in places.shape)]
+    return src.reshape(1) if src.ndim == 0 else src[tuple(slice(n) for n in positions.shape)]
 
 
 def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
@@ -131,20 +133,20 @@ def fold(target: np.ndarray, where: Any, values: Any, ufunc: np.ufunc, reduce: s
 
 def _write(
     target: np.ndarray,
-    places: np.ndarray,
+    positions: np.ndarray,
     axis: int,
     src: Any,
     ufunc: np.ufunc | None,
     reduce: str = "",
     include_self: bool = True,
 ) -> None:
-    if places.size == 0:
+    if positions.size == 0:
         return
-    values = _source_part(src, places)
+    values = _source_part(src, positions)
     flat: Any = target
-    where: Any = element_index(places, axis)
+    where: Any = element_index(positions, axis)
     if target.flags.c_contiguous:  # flat positions are faster than coordinates
-        flat, where = target.reshape(-1), flat_index(places, axis, target.shape).reshape(-1)
+        flat, where = target.reshape(-1), flat_index(positions, axis, target.shape).reshape(-1)
         values = np.ascontiguousarray(values).reshape(-1) if isinstance(values, np.ndarray) else values
     if ufunc is None:
         flat[where] = values

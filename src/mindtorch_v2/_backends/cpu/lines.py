@@ -6,7 +6,7 @@ import numpy as np
 
 
 def last_axis(a: np.ndarray, axis: int) -> np.ndarray:
-    """A view with `axis` in last place, the others in their order."""
+    """A view with `axis` as the last one, the others in their order."""
     if axis == a.ndim - 1:
         return a
     return a.transpose([*range(axis), *range(axis + 1, a.ndim), axis])
@@ -21,20 +21,20 @@ def from_last(a: np.ndarray, axis: int) -> np.ndarray:
     return np.ascontiguousarray(a.transpose(order))
 
 
-def take_from(lines: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The elements of each line (..., n) at the places (..., k)."""
+def take_from(lines: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The elements of each line (..., n) at the positions (..., k)."""
     if lines.ndim == 1:
-        return lines.take(places)
+        return lines.take(positions)
     if not lines.flags.c_contiguous:
-        return np.take_along_axis(lines, places, -1)
+        return np.take_along_axis(lines, positions, -1)
     n = lines.shape[-1]
     if n == 0:
-        return np.empty(places.shape, lines.dtype)
-    return lines.reshape(-1).take(places + np.arange(0, lines.size, n).reshape(*lines.shape[:-1], 1))
+        return np.empty(positions.shape, lines.dtype)
+    return lines.reshape(-1).take(positions + np.arange(0, lines.size, n).reshape(*lines.shape[:-1], 1))
 
 
 def ascending(lines: np.ndarray) -> np.ndarray:
-    """Places that sort each line upwards, NaN last; equal values keep their order."""
+    """Positions that sort each line upwards, NaN last; equal values keep their order."""
     if lines.dtype.char not in "fd" or lines.size < 256:
         return lines.argsort(axis=-1, kind="stable")
     order = lines.argsort(axis=-1)  # much faster, and the same where no two values are equal
@@ -46,12 +46,12 @@ def ascending(lines: np.ndarray) -> np.ndarray:
 
 
 def descending(lines: np.ndarray) -> np.ndarray:
-    """Places that sort each line downwards, NaN first; equal values keep their order."""
+    """Positions that sort each line downwards, NaN first; equal values keep their order."""
     n = lines.shape[-1]
     return (n - 1 - ascending(lines[..., ::-1]))[..., ::-1]
 
 
 def nth(lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The value that would be k-th in order in each line, and the first place where it stands. There must be no NaN."""
+    """The value that would be k-th in order in each line, and its first position. There must be no NaN."""
     values = np.asarray(np.partition(lines, k, axis=-1).take(k, axis=-1))
     return values, (lines == values[..., None]).argmax(axis=-1)

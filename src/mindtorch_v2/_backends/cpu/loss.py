@@ -18,12 +18,12 @@ MEAN = 1
 _SMALL = 4096
 
 
-def reduced(loss: np.ndarray, reduction: int) -> Any:
+def reduce_loss(loss: np.ndarray, reduction: int) -> Any:
     """The losses themselves (0), their mean (1) or their sum (2)."""
     if not reduction:
         return loss
     if loss.dtype == np.float16:
-        return np.float16(reduced(loss.astype(np.float32), reduction))
+        return np.float16(reduce_loss(loss.astype(np.float32), reduction))
     total = np.add.reduce(loss, axis=None) if loss.size < _SMALL else sum_over(loss, None)
     return total if reduction != MEAN else total / total.dtype.type(loss.size)
 
@@ -57,7 +57,7 @@ def _difference(self: np.ndarray, target: np.ndarray, name: str) -> np.ndarray:
 @kernel("mse_loss")
 def mse_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> Any:
     d = _difference(self, target, "mse_cpu")
-    return reduced(np.multiply(d, d, out=d), reduction)
+    return reduce_loss(np.multiply(d, d, out=d), reduction)
 
 
 @kernel("mse_loss_backward")
@@ -86,7 +86,7 @@ def smooth_l1_loss(self: np.ndarray, target: np.ndarray, reduction: int, beta: f
     size = np.abs(_difference(self, target, "smooth_l1_cpu"))
     if beta:
         size = np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
-    return reduced(size, reduction)
+    return reduce_loss(size, reduction)
 
 
 @kernel("smooth_l1_loss_backward")
@@ -107,7 +107,7 @@ def _check_delta(delta: float) -> None:
 def huber_loss(self: np.ndarray, target: np.ndarray, reduction: int, delta: float) -> Any:
     _check_delta(delta)
     size = np.abs(_difference(self, target, "huber_cpu"))
-    return reduced(np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
+    return reduce_loss(np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
 
 
 @kernel("huber_loss_backward")
@@ -126,7 +126,7 @@ def soft_margin_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> An
     if self.dtype.kind != "f":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {type_word(self)}")
     _check_writable(self, target)
-    return reduced(np.log1p(np.exp(-self * target)), reduction)
+    return reduce_loss(np.log1p(np.exp(-self * target)), reduction)
 
 
 @kernel("soft_margin_loss_backward")
@@ -160,7 +160,7 @@ def binary_cross_entropy(self: np.ndarray, target: np.ndarray, weight: np.ndarra
     log_p = np.maximum(np.log(self), _LOG_FLOOR)
     log_q = np.maximum(np.log1p(-self), _LOG_FLOOR)
     loss = (target - 1) * log_q - target * log_p
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
 @kernel("binary_cross_entropy_backward")
@@ -197,7 +197,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         log_p = log_p * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * self - log_p
-    return reduced(np.asarray(loss if weight is None else loss * weight), reduction)
+    return reduce_loss(np.asarray(loss if weight is None else loss * weight), reduction)
 
 
 from . import ctc, margins, nll  # noqa: E402,F401  - they register their kernels

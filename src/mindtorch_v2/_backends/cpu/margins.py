@@ -110,8 +110,8 @@ def _labels(target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which entries count (those before the first -1), and which classes they name."""
     counts = np.logical_and.accumulate(target >= 0, axis=1)
     named = np.zeros(target.shape, bool)
-    rows, places = np.nonzero(counts)
-    named[rows, target[rows, places]] = True
+    rows, columns = np.nonzero(counts)
+    named[rows, target[rows, columns]] = True
     return counts, named
 
 
@@ -139,8 +139,8 @@ def multilabel_margin_loss_backward(
     counts, named = _labels(labels)
     active = (_pair_violations(rows, labels, counts, named) > 0).astype(self.dtype)
     slope = active.sum(axis=1)
-    each, places = np.nonzero(counts)
-    np.subtract.at(slope, (each, labels[each, places]), active.sum(axis=2)[each, places])
+    each, columns = np.nonzero(counts)
+    np.subtract.at(slope, (each, labels[each, columns]), active.sum(axis=2)[each, columns])
     slope *= share(reduction, rows.shape[0]) / rows.shape[1]
     gradient = grad_output.reshape(-1, 1) if not reduction else grad_output
     return (slope * gradient).astype(self.dtype, copy=False).reshape(self.shape)

@@ -183,6 +183,6 @@ def unfold_backward(grad_in: Array, input_sizes: Sequence[int], dim: int, size: 
     axis = normalize_dim(dim, out.ndim)
     windows = grad_in.shape[axis]
     before = BEFORE[axis]
-    for k in range(size):  # all windows' k-th elements lie at distinct places
+    for k in range(size):  # all windows' k-th elements lie at distinct positions
         out[before + (slice(k, k + (windows - 1) * step + 1, step),)] += grad_in[..., k]
     return out

@@ -44,7 +44,7 @@ def _sizes(shape: Any) -> str:
 
 
 def _geometry(self: np.ndarray) -> tuple[int, int, int]:
-    """(samples, classes, places per sample)"""
+    """(samples, classes, positions per sample)"""
     if self.ndim == 2:
         n, c = self.shape
         return n, c, 1
@@ -88,7 +88,7 @@ def _check(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, flat
 
 
 def _class_of_each(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The class of each place, and which places count (None: all). IndexError for a class that does not exist."""
+    """The class of each position, and which positions count (None: all). IndexError for a class that does not exist."""
     flat = target.reshape(-1)
     if flat.dtype is not _LONG:
         flat = flat.astype(np.int64)
@@ -105,7 +105,7 @@ def _class_of_each(target: np.ndarray, classes: int, ignore_index: int) -> tuple
 def _weights(
     classes_of: np.ndarray, counts: np.ndarray | None, weight: np.ndarray | None, kind: Any
 ) -> np.ndarray | None:
-    """What each place weighs; None if all weigh 1."""
+    """What each position weighs; None if all weigh 1."""
     if weight is None:
         return None if counts is None else counts.astype(kind)
     each = weight.take(classes_of)

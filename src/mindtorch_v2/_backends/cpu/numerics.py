@@ -94,9 +94,9 @@ def _bin_of(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def histogramdd(self: np.ndarray, bins: Sequence[np.ndarray], weight: np.ndarray | None, density: bool) -> np.ndarray:
     points = self.reshape(-1, self.shape[-1])
     shape = tuple(len(b) - 1 for b in bins)
-    places = [_bin_of(points[:, i], edges) for i, edges in enumerate(bins)]
-    inside = np.logical_and.reduce([p >= 0 for p in places])
-    flat = np.ravel_multi_index([p[inside] for p in places], shape) if min(shape) > 0 else np.zeros(0, np.int64)
+    bin_of = [_bin_of(points[:, i], edges) for i, edges in enumerate(bins)]
+    inside = np.logical_and.reduce([p >= 0 for p in bin_of])
+    flat = np.ravel_multi_index([p[inside] for p in bin_of], shape) if min(shape) > 0 else np.zeros(0, np.int64)
     weights = None if weight is None else weight.ravel()[inside]
     counts = np.bincount(flat, weights, int(np.prod(shape))).reshape(shape).astype(self.dtype)
     if density:
@@ -132,7 +132,7 @@ def _ldl_one(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, in
     size_of = (lambda v: np.abs(v.real) + np.abs(v.imag)) if a.dtype.kind == "c" else np.abs  # LAPACK's measure
     k, info = 0, 0
     while k < n:
-        size, place = 1, k
+        size, pivot = 1, k
         column = size_of(a[k + 1 :, k])
         largest = column.max(initial=0.0)
         diagonal = abs(a[k, k].real) if hermitian else size_of(a[k, k])
@@ -146,16 +146,16 @@ def _ldl_one(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, in
             row = size_of(np.concatenate([a[r, k:r], a[r + 1 :, r]]))
             other = row.max(initial=0.0)
             if diagonal >= bound * largest * (largest / other):
-                place = k
+                pivot = k
             elif (abs(a[r, r].real) if hermitian else size_of(a[r, r])) >= bound * other:
-                place = r
+                pivot = r
             else:
-                size, place = 2, r
+                size, pivot = 2, r
         last = k + size - 1
-        if place != last:
-            _swap(a, k, last, place, size, conj)
+        if pivot != last:
+            _swap(a, k, last, pivot, size, conj)
         _eliminate(a, k, size, conj)
-        pivots[k : k + size] = place + 1 if size == 1 else -(place + 1)
+        pivots[k : k + size] = pivot + 1 if size == 1 else -(pivot + 1)
         k += size
     return a, pivots, info
 
@@ -213,12 +213,12 @@ def _ldl_solve_one(a: np.ndarray, pivots: np.ndarray, b: np.ndarray, hermitian: 
         size = 1 if pivots[k] > 0 else 2
         blocks.append((k, size, abs(int(pivots[k])) - 1))
         k += size
-    for k, size, place in blocks:
-        b[[k + size - 1, place]] = b[[place, k + size - 1]]
+    for k, size, pivot in blocks:
+        b[[k + size - 1, pivot]] = b[[pivot, k + size - 1]]
         b[k + size :] -= a[k + size :, k : k + size] @ b[k : k + size]
         block = np.tril(a[k : k + size, k : k + size])
         b[k : k + size] = np.linalg.solve(block + conj(np.tril(block, -1)).T, b[k : k + size])
-    for k, size, place in reversed(blocks):
+    for k, size, pivot in reversed(blocks):
         b[k : k + size] -= conj(a[k + size :, k : k + size]).T @ b[k + size :]
-        b[[k + size - 1, place]] = b[[place, k + size - 1]]
+        b[[k + size - 1, pivot]] = b[[pivot, k + size - 1]]
     return b

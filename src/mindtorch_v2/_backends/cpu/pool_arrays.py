@@ -192,7 +192,7 @@ def avg_pool_backward(
 # --- adapted windows
 @lru_cache(maxsize=64)
 def _adapted_rounds(size: int, out: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """The lengths of the windows; and for each r the windows with more than r elements, with the place of the r-th."""
+    """The lengths of the windows; and for each r the windows with more than r elements and the position of the r-th."""
     bounds = np.array(adaptive_bounds(size, out), np.int64).reshape(out, 2)
     lengths = bounds[:, 1] - bounds[:, 0]
     rounds = []
@@ -211,11 +211,11 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Ints) -> np.ndarray:
     for axis, out in zip(range(-len(output_size), 0), output_size):
         lengths, rounds = _adapted_rounds(x.shape[axis], out)
         total = np.zeros((*x.shape[:axis], out, *x.shape[x.ndim + axis + 1 :]), x.dtype)
-        for windows, places in rounds:
+        for windows, elements in rounds:
             if len(windows) == out:
-                total += x.take(places, axis=axis)
+                total += x.take(elements, axis=axis)
             else:
-                total[along(axis, windows)] += x.take(places, axis=axis)
+                total[along(axis, windows)] += x.take(elements, axis=axis)
         total /= _lengths(lengths, axis, x.dtype)
         x = total
     return x
@@ -227,12 +227,12 @@ def adaptive_avg_pool_backward(grad: np.ndarray, space: Ints) -> np.ndarray:
         lengths, rounds = _adapted_rounds(size, grad.shape[axis])
         share = grad / _lengths(lengths, axis, grad.dtype)
         made = np.zeros((*grad.shape[:axis], size, *grad.shape[grad.ndim + axis + 1 :]), grad.dtype)
-        for windows, places in rounds:
-            if grad.shape[axis] <= size:  # windows start at different places
-                made[along(axis, places)] += share[along(axis, windows)]
+        for windows, elements in rounds:
+            if grad.shape[axis] <= size:  # windows start at different elements
+                made[along(axis, elements)] += share[along(axis, windows)]
             else:
-                for window, place in zip(windows, places):
-                    made[along(axis, place)] += share[along(axis, window)]
+                for window, element in zip(windows, elements):
+                    made[along(axis, element)] += share[along(axis, window)]
         grad = made
     return grad
 
@@ -244,11 +244,11 @@ def adaptive_max_pool(x: np.ndarray, output_size: Ints) -> tuple[np.ndarray, np.
     values = np.empty((*lead, *output_size), x.dtype)
     positions = np.empty(values.shape, np.int64)
     bounds = [adaptive_bounds(n, o) for n, o in zip(space, output_size)]
-    numbers = np.arange(prod(space)).reshape(space)
-    for place in np.ndindex(*output_size):
-        window = tuple(slice(*b[i]) for b, i in zip(bounds, place))
-        block = x[inside(window)].reshape(*lead, numbers[window].size)
+    flat_index = np.arange(prod(space)).reshape(space)
+    for output in np.ndindex(*output_size):
+        window = tuple(slice(*b[i]) for b, i in zip(bounds, output))
+        block = x[inside(window)].reshape(*lead, flat_index[window].size)
         best = block.argmax(-1)
-        values[inside(place)] = np.take_along_axis(block, best[..., None], -1)[..., 0]
-        positions[inside(place)] = numbers[window].ravel()[best]
+        values[inside(output)] = np.take_along_axis(block, best[..., None], -1)[..., 0]
+        positions[inside(output)] = flat_index[window].ravel()[best]
     return values, positions

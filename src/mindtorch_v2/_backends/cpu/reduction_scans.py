@@ -30,7 +30,7 @@ _UPPER = {t: np.triu(np.ones((_BLOCK, _BLOCK), t)) for t in "fd"}
 def _cumsum_in_blocks(a: np.ndarray, axis: int) -> np.ndarray | None:
     """Running sums inside blocks by a product with a triangle of ones, then the sums of the blocks before are added.
 
-    None if something is not finite: a product would spread it to places that come before.
+    None if something is not finite: a product would spread it to positions that come before.
     """
     if not np.isfinite(sum_over(a, None)):
         return None
@@ -84,7 +84,7 @@ kernel("cumprod")(lambda self, dim, dtype: _scan(np.multiply, self, dim, dtype))
 
 
 def _running_extreme(ufunc: np.ufunc, name: str, self: np.ndarray, dim: int) -> tuple[Any, Any]:
-    """Values so far, and the last place where the value stands that was the extreme there; NaN beats everything."""
+    """Values so far, and the last position where the value stands that was the extreme there; NaN beats everything."""
     axis = normalize_dim(dim, self.ndim)
     refuse_types(name, self, "c")
     if self.ndim == 0:
@@ -93,8 +93,8 @@ def _running_extreme(ufunc: np.ufunc, name: str, self: np.ndarray, dim: int) -> 
     sets = self == values
     if self.dtype.kind == "f":
         sets |= np.isnan(self)
-    places = np.arange(self.shape[axis]).reshape((-1,) + (1,) * (self.ndim - 1 - axis))
-    where = np.maximum.accumulate(np.where(sets, places, 0), axis=axis)
+    positions = np.arange(self.shape[axis]).reshape((-1,) + (1,) * (self.ndim - 1 - axis))
+    where = np.maximum.accumulate(np.where(sets, positions, 0), axis=axis)
     return contiguous(values), contiguous(where)
 
 

@@ -169,12 +169,12 @@ def _check_reduced(name: str, self: np.ndarray, dim: int) -> int:
     return axis
 
 
-def _pick(lines: np.ndarray, order: np.ndarray, place: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Of lines (..., n) with sorting positions `order`: the elements at `place` in order, and where they stand."""
+def _pick(lines: np.ndarray, order: np.ndarray, rank: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of lines (..., n) with sorting positions `order`: the elements at `rank` in order, and where they stand."""
     where = (
-        np.take_along_axis(order, np.asarray(place).reshape(*np.shape(place), 1), -1)[..., 0]
-        if np.ndim(place)
-        else order[..., place]
+        np.take_along_axis(order, np.asarray(rank).reshape(*np.shape(rank), 1), -1)[..., 0]
+        if np.ndim(rank)
+        else order[..., rank]
     )
     return np.take_along_axis(lines, where[..., None], -1)[..., 0], where
 
@@ -207,10 +207,10 @@ def _median_dim(self: np.ndarray, dim: int, keepdim: bool, ignore_nan: bool) -> 
         return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
     order = np.argsort(lines, axis=-1, kind="stable")
     if ignore_nan:
-        place = np.maximum(n - nans - 1, 0) // 2
+        rank = np.maximum(n - nans - 1, 0) // 2
     else:  # with NaNs, the first of them is the median
-        place = np.where(nans > 0, n - nans, (n - 1) // 2)
-    values, where = _pick(lines, order, np.broadcast_to(place, lines.shape[:-1]))
+        rank = np.where(nans > 0, n - nans, (n - 1) // 2)
+    values, where = _pick(lines, order, np.broadcast_to(rank, lines.shape[:-1]))
     return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
 
 
@@ -225,7 +225,7 @@ for _name, _ignore in (("median", False), ("nanmedian", True)):
 
 @kernel("mode")
 def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """The smallest of the most frequent values, and the last place where it stands."""
+    """The smallest of the most frequent values, and the last position where it stands."""
     axis = _check_reduced("mode", self, dim)
     refuse_types("mode", self, "c")
     if self.ndim == 0:
@@ -236,9 +236,9 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     ranked = np.take_along_axis(lines, order, -1)
     starts = np.ones(ranked.shape, bool)
     starts[..., 1:] = ranked[..., 1:] != ranked[..., :-1]
-    places = np.arange(n)
+    positions = np.arange(n)
     # length so far of the run of equal values
-    run = places - np.maximum.accumulate(np.where(starts, places, 0), axis=-1)
+    run = positions - np.maximum.accumulate(np.where(starts, positions, 0), axis=-1)
     values, where = _pick(lines, order, run.argmax(axis=-1))
     return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
 
@@ -280,7 +280,7 @@ def histc(self: np.ndarray, bins: int, min: float, max: float) -> Any:
     if low == high:
         low, high = low - 1, high + 1
     inside = values[(values >= low) & (values <= high)]
-    place = np.minimum((inside - low) * inside.dtype.type(bins) / inside.dtype.type(high - low), bins - 1).astype(
+    bin_index = np.minimum((inside - low) * inside.dtype.type(bins) / inside.dtype.type(high - low), bins - 1).astype(
         np.int64
     )
-    return np.bincount(place, minlength=bins).astype(self.dtype)
+    return np.bincount(bin_index, minlength=bins).astype(self.dtype)

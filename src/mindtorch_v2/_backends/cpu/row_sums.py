@@ -1,4 +1,4 @@
-"""Adding rows, or single elements, to places given by an index that may repeat.
+"""Adding rows, or single elements, to positions given by an index that may repeat.
 
 `np.add.at` is fast on flat arrays only. Where much is added, rows are therefore gathered group by group: first all
 groups' first row, then all second rows, and so on, which adds whole blocks at a time; a group with many rows is
@@ -24,14 +24,14 @@ def add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
         _add_grouped(out, index, rows)
 
 
-def add_flat(out: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
-    """out.flat[places[i]] += values.flat[i]; `out` is changed."""
+def add_flat(out: np.ndarray, positions: np.ndarray, values: np.ndarray) -> None:
+    """out.flat[positions[i]] += values.flat[i]; `out` is changed."""
     flat = np.ascontiguousarray(values).reshape(-1)
     if out.flags.c_contiguous:
-        np.add.at(out.reshape(-1), places, flat)
+        np.add.at(out.reshape(-1), positions, flat)
     else:
         copy = out.reshape(-1)
-        np.add.at(copy, places, flat)
+        np.add.at(copy, positions, flat)
         out[...] = copy.reshape(out.shape)
 
 

@@ -43,7 +43,7 @@ def _sort(self: np.ndarray, dim: int, falling: bool) -> tuple[Any, Any]:
 
 @accelerated("sort_lines")
 def _sort_lines(lines: np.ndarray, falling: bool, values: np.ndarray, order: np.ndarray) -> None:
-    """Fills `values` and `order` with the elements of every line in order, and the places where they stood."""
+    """Fills `values` and `order` with the elements of every line in order, and the positions where they stood."""
     order[...] = (descending if falling else ascending)(lines)
     values[...] = take_from(lines, order)
 
@@ -53,7 +53,7 @@ kernel("sort.stable")(lambda self, stable, dim, descending: _sort(self, dim, des
 
 
 def _best_in_rounds(lines: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
-    """Places of the k best values per line, found one after another; None if a value cannot be told from a taken
+    """Positions of the k best values per line, found one after another; None if a value cannot be told from a taken
     one.
     """
     left = np.array(lines).reshape(-1, lines.shape[-1])
@@ -77,7 +77,7 @@ def _best_in_rounds(lines: np.ndarray, k: int, largest: bool) -> np.ndarray | No
 
 
 def _select(lines: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Places of the k largest or smallest values of each line, best first."""
+    """Positions of the k largest or smallest values of each line, best first."""
     n = lines.shape[-1]
     if k <= _ROUNDS and n > 4 * k:
         found = _best_in_rounds(lines, k, largest)
@@ -176,8 +176,8 @@ def _search(edges: np.ndarray, values: np.ndarray, side: Any, out_int32: bool, s
     if edges.ndim == 1:
         return contiguous(np.asarray(np.searchsorted(edges, values, side, sorter))).astype(kind, copy=False)
     out = np.empty(values.shape, kind)
-    for place in np.ndindex(edges.shape[:-1]):
-        out[place] = np.searchsorted(edges[place], values[place], side, None if sorter is None else sorter[place])
+    for line in np.ndindex(edges.shape[:-1]):
+        out[line] = np.searchsorted(edges[line], values[line], side, None if sorter is None else sorter[line])
     return out
 
 

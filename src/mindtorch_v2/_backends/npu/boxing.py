@@ -32,7 +32,7 @@ from .copies import NPU, new_tensor
 from .dimensions import dimension_check
 from .fallback import fallback, placement
 from .launcher import Entry, Rejected, entry_of, launch
-from .plans import Form, plan_of, with_plan, stand_in
+from .plans import Form, plan_of, stand_in, with_plan
 
 Boxed = Callable[..., Any]
 PROGRAMS: dict[str, Boxed] = {}
@@ -263,7 +263,7 @@ class _RowKernel:
         self.check_factors = _FACTORS.get(source.name, _free)
 
     def choose(self, args: Sequence[Any]) -> Row:
-        """The row for a number where one stands at its place."""
+        """The row for a number where a number is given."""
         return (
             self.number_row if self.number_row is not None and args[self.number_at].__class__ in _NUMBERS else self.row
         )
@@ -287,7 +287,9 @@ class _RowKernel:
 
     def boxed(self) -> Boxed:
         rows = [self.row] if self.number_row is None else [self.row, self.number_row]
-        return with_plan(self.op, [row.form for row in rows], _with_checks(self.op, self.run), _quietly(self.op, self.plan))
+        return with_plan(
+            self.op, [row.form for row in rows], _with_checks(self.op, self.run), _quietly(self.op, self.plan)
+        )
 
 
 class _Functional(_RowKernel):

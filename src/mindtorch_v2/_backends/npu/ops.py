@@ -217,7 +217,7 @@ ROWS: dict[str, str] = {
     "None, None), out",
     "bucketize.Tensor": "SearchSorted: boundaries, self, out_int32, right, None, out",
     # movement and creation
-    "cat": "Cat: [as_type(t, out) for t in tensors if t._array.size], place(dim, out), out",
+    "cat": "Cat: [as_type(t, out) for t in tensors if t._array.size], dim_index(dim, out), out",
     "tril": "Tril: self, diagonal, out",
     "triu": "Triu: self, diagonal, out",
     "arange": "Arange: 0, end, 1, out",
@@ -340,7 +340,7 @@ def flat(t: Any) -> Any:
     return wrap(whole._array.reshape(-1), t.dtype, NPU, t.device)
 
 
-def place(dim: int, t: Any) -> int:
+def dim_index(dim: int, t: Any) -> int:
     return dim % t._array.ndim if t._array.ndim else 0
 
 
@@ -407,7 +407,7 @@ HELPERS = {
         whole,
         filled_in,
         accumulation,
-        place,
+        dim_index,
         zeros,
         no_row,
         cube,

@@ -22,12 +22,12 @@ from .copies import NPU
 from .launcher import Entry
 
 # helpers of rows that launch nothing and draw nothing
-_PURE = {"only", "every", "place", "zeros", "no_row", "cube", "float"}
+_PURE = {"only", "every", "dim_index", "zeros", "no_row", "cube", "float"}
 _FROM_ARGUMENT, _FROM_OUTPUT, _CONSTANT = range(3)  # as in npu_plans.c
 _BY_VALUE, _BY_TYPE = range(2)
 _MOST_ARGUMENTS, _MOST_OUTPUTS = 16, 4
 
-Place = tuple[str, int] | None  # ("argument", 1), ("output", 0), or None for an expression
+Origin = tuple[str, int] | None  # ("argument", 1), ("output", 0), or None for an expression
 
 
 class Form:
@@ -41,8 +41,8 @@ class Form:
             **{n: ("argument", i) for i, n in enumerate(names)},
             **{n: ("output", i) for i, n in enumerate(outputs)},
         }
-        self.places: list[Place] = [known.get(p.id) if isinstance(p, ast.Name) else None for p in parts]
-        within = [node for part, place in zip(parts, self.places) if place is None for node in ast.walk(part)]
+        self.origins: list[Origin] = [known.get(p.id) if isinstance(p, ast.Name) else None for p in parts]
+        within = [node for part, origin in zip(parts, self.origins) if origin is None for node in ast.walk(part)]
         self.inside = {node.id for node in within if isinstance(node, ast.Name)}  # names that expressions use
         self.is_pure = all(
             isinstance(n.func, ast.Name) and n.func.id in _PURE for n in within if isinstance(n, ast.Call)
@@ -85,11 +85,11 @@ def plan_of(
     """The plan of a launch with these operands, which were made from these arguments and outputs; None where there
     can be none.
     """
-    if len(outputs) > _MOST_OUTPUTS or len(operands) != len(form.places):
+    if len(outputs) > _MOST_OUTPUTS or len(operands) != len(form.origins):
         return None
     found = []
-    for code, place, operand in zip(entry.code, form.places, operands):
-        origin = _origin(code, place, operand, args, writes)
+    for code, named, operand in zip(entry.code, form.origins, operands):
+        origin = _origin(code, named, operand, args, writes)
         if origin is None:
             return None
         found.append(origin)
@@ -107,15 +107,15 @@ def plan_of(
     )
 
 
-def _origin(code: str, place: Place, operand: Any, args: Sequence[Any], writes: bool) -> tuple[int, int, Any] | None:
-    """(where an operand comes from, its place there, its value)"""
+def _origin(code: str, origin: Origin, operand: Any, args: Sequence[Any], writes: bool) -> tuple[int, int, Any] | None:
+    """(where an operand comes from, its position there, its value)"""
     is_tensor = isinstance(operand, Tensor)
     if code == "L" or (code == "t" and not is_tensor and operand is not None):
         return None  # a tensor would have to be made of a number first
-    if place is not None and place[0] == "output":
-        return (_FROM_ARGUMENT, 0, None) if writes else (_FROM_OUTPUT, place[1], None)
-    if place is not None:
-        return _FROM_ARGUMENT, place[1], None
+    if origin is not None and origin[0] == "output":
+        return (_FROM_ARGUMENT, 0, None) if writes else (_FROM_OUTPUT, origin[1], None)
+    if origin is not None:
+        return _FROM_ARGUMENT, origin[1], None
     if is_tensor:  # an expression that hands an argument on
         at = next((i for i, x in enumerate(args) if x is operand), None)
         return None if at is None else (_FROM_ARGUMENT, at, None)

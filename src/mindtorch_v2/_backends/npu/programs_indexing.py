@@ -172,7 +172,9 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     if not self._array.size or not self._array.ndim or isinstance(value, complex):
         raise Rejected("no elements, no dimension, or a complex number")
-    return index_put_(dense(self), _at_dim(dim, index, self), ops.full_scalar(value, self.dtype, self.device), False, False)
+    return index_put_(
+        dense(self), _at_dim(dim, index, self), ops.full_scalar(value, self.dtype, self.device), False, False
+    )
 
 
 @program("take")
@@ -207,7 +209,9 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> Any:
 def median_dim(self: Any, dim: int, keepdim: bool) -> Any:
     if not self._array.size or self.dtype.is_floating_point and _has_nan(self):
         raise Rejected("no elements, or NaN among them")
-    return _order_statistic("median.dim", self, dim, keepdim, ((self._array.shape[dim] if self._array.ndim else 1) - 1) // 2)
+    return _order_statistic(
+        "median.dim", self, dim, keepdim, ((self._array.shape[dim] if self._array.ndim else 1) - 1) // 2
+    )
 
 
 @program("median")
@@ -219,14 +223,14 @@ def _has_nan(t: Any) -> bool:
     return bool(to_host(run("any", run("ne.Tensor", t, t)))._array)
 
 
-def _order_statistic(name: str, self: Any, dim: int, keepdim: bool, place: int) -> Any:
-    """The element at one place of the sorted dimension, and where it was."""
+def _order_statistic(name: str, self: Any, dim: int, keepdim: bool, rank: int) -> Any:
+    """The element of one rank in the sorted dimension, and where it was."""
     sorted_values, sorted_indices = run("sort", self, dim, False)
     if not self._array.ndim:
         return return_type(find(name))(sorted_values, sorted_indices)
     at = [slice(None)] * self._array.ndim
     # not a number, which would make numpy read the device's memory where one element is left
-    at[dim] = slice(place, place + 1)
+    at[dim] = slice(rank, rank + 1)
     parts = [
         t._array[tuple(at)] if keepdim else t._array[tuple(at)].squeeze(dim) for t in (sorted_values, sorted_indices)
     ]

@@ -55,15 +55,15 @@ def convolution(
 @program("_trilinear")
 def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int) -> Any:
     product = _spread(i1, expand1)
-    for factor, places in ((i2, expand2), (i3, expand3)):
-        product = run("mul.Tensor", product, _spread(factor, places))
+    for factor, dims in ((i2, expand2), (i3, expand3)):
+        product = run("mul.Tensor", product, _spread(factor, dims))
     return run("sum.dim_IntList", product, tuple(sumdim), False, None) if sumdim else product
 
 
-def _spread(t: Any, places: Any) -> Any:
+def _spread(t: Any, dims: Any) -> Any:
     """With dimensions of size one at these places."""
     array = t._array
-    for d in sorted(places):
+    for d in sorted(dims):
         array = array[(slice(None),) * d + (None,)]
     return view(t, array)
 

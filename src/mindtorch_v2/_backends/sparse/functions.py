@@ -104,8 +104,8 @@ def coalesce(self: Any) -> Any:
     keys, inverse = np.unique(_flat(indices, lead)._array, return_inverse=True)
     total = zeros_for(values, (len(keys), *values.shape[1:]))
     summed = aten.index_add(total, 0, wrap(inverse.reshape(-1).astype(np.int64)), values)
-    places = np.array(np.unravel_index(keys, lead), np.int64).reshape(len(lead), len(keys))
-    return coo(wrap(places), summed, self.shape, True)
+    coordinates = np.array(np.unravel_index(keys, lead), np.int64).reshape(len(lead), len(keys))
+    return coo(wrap(coordinates), summed, self.shape, True)
 
 
 @handles("to_dense")
@@ -123,8 +123,8 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: Any = None) -> Any:
 def as_coo(self: Any) -> Any:
     if self._layout is sparse_coo:
         return self
-    to_compressed, plain, values = self._parts
-    counts = np.diff(to_compressed._array)
+    borders, plain, values = self._parts
+    counts = np.diff(borders._array)
     outer = wrap(np.repeat(np.arange(len(counts), dtype=np.int64), counts))
     pair = (outer, plain) if self._layout is sparse_csr else (plain, outer)
     return coo(aten.stack([aten.to(p, dt.int64) for p in pair]), values, self.shape, self._layout is sparse_csr)
@@ -142,13 +142,13 @@ def to_compressed(self: Any, kind: Any) -> Any:
     order = np.lexsort((indices._array[inner], indices._array[outer]))
     borders = np.zeros(source.shape[outer] + 1, np.int64)
     np.cumsum(np.bincount(indices._array[outer], minlength=source.shape[outer]), out=borders[1:])
-    place = wrap(order.astype(np.int64))
+    order_index = wrap(order.astype(np.int64))
     return make_sparse(
         kind,
         (
             wrap(borders),
-            aten.index_select(aten.select(indices, 0, inner), 0, place),
-            aten.index_select(values, 0, place),
+            aten.index_select(aten.select(indices, 0, inner), 0, order_index),
+            aten.index_select(values, 0, order_index),
         ),
         self.shape,
         True,
@@ -169,8 +169,8 @@ def to_coordinates(self: Any, sparse_dim: int | None = None) -> Any:
     """A dense tensor in coordinates; its first `sparse_dim` dimensions are sparse."""
     count = self.dim() if sparse_dim is None else sparse_dim
     filled = self._array != 0
-    places = np.argwhere(filled.any(axis=tuple(range(count, self.dim()))) if count < self.dim() else filled).T
-    indices = wrap(np.ascontiguousarray(places, np.int64).reshape(count, places.shape[-1]))
+    coordinates = np.argwhere(filled.any(axis=tuple(range(count, self.dim()))) if count < self.dim() else filled).T
+    indices = wrap(np.ascontiguousarray(coordinates, np.int64).reshape(count, coordinates.shape[-1]))
     lead = tuple(self.shape[:count])
     flat = aten.reshape(self, [prod(lead), *self.shape[count:]])
     return coo(indices, aten.index_select(flat, 0, _flat(indices, lead)), self.shape, True)
@@ -434,14 +434,14 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     lead, shape = parts[0].sparse_dim(), list(parts[0].shape)
     if d >= lead:
         raise RuntimeError("cat: sparse tensors are joined along sparse dimensions")
-    places, offset = [], 0
+    coordinates, offset = [], 0
     for p in parts:
         shift = np.zeros((lead, 1), np.int64)
         shift[d] = offset
-        places.append(p._parts[0] + wrap(shift))
+        coordinates.append(p._parts[0] + wrap(shift))
         offset += p.shape[d]
     shape[d] = offset
-    return coo(aten.cat(places, 1), aten.cat([p._parts[1] for p in parts]), shape, False)
+    return coo(aten.cat(coordinates, 1), aten.cat([p._parts[1] for p in parts]), shape, False)
 
 
 @handles("index_select")
@@ -453,12 +453,12 @@ def index_select(self: Any, dim: int, index: Any) -> Any:
     wanted = index._array.reshape(-1)
     order = np.argsort(column, kind="stable")
     low, high = np.searchsorted(column[order], wanted, "left"), np.searchsorted(column[order], wanted, "right")
-    places = np.concatenate([order[a:b] for a, b in zip(low, high)] or [np.zeros(0, np.int64)]).astype(np.int64)
-    moved = indices._array[:, places].copy()
+    columns = np.concatenate([order[a:b] for a, b in zip(low, high)] or [np.zeros(0, np.int64)]).astype(np.int64)
+    moved = indices._array[:, columns].copy()
     moved[d] = np.repeat(np.arange(len(wanted)), high - low)
     shape = list(self.shape)
     shape[d] = len(wanted)
-    return coo(wrap(moved), aten.index_select(values, 0, wrap(places)), shape, False)
+    return coo(wrap(moved), aten.index_select(values, 0, wrap(columns)), shape, False)
 
 
 @handles("select", "getitem")

@@ -75,9 +75,9 @@ class SparseTensor(Tensor):
             return None if g is None else self._with_values(g)
         # entries of one position have one gradient
         first = np.unique(self._parts[0]._array, axis=1, return_index=True)[1]
-        place = wrap(first.astype(np.int64))
+        index = wrap(first.astype(np.int64))
         return make_sparse(
-            sparse_coo, (aten.index_select(self._parts[0], 1, place), aten.index_select(g, 0, place)), self.shape, True
+            sparse_coo, (aten.index_select(self._parts[0], 1, index), aten.index_select(g, 0, index)), self.shape, True
         )
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
@@ -124,26 +124,26 @@ class SparseTensor(Tensor):
             raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
         return self._parts[-1]
 
-    def _compressed(self, wanted: Any, method: str, place: int) -> Any:
+    def _compressed_part(self, wanted: Any, method: str, index: int) -> Any:
         if self._layout is not wanted:
             raise RuntimeError(
                 f"{method} expected sparse {'row' if wanted is sparse_csr else 'column'} compressed tensor layout "
                 "but got "
                 f"{_word(self._layout)}"
             )
-        return self._parts[place]
+        return self._parts[index]
 
     def crow_indices(self) -> Any:
-        return self._compressed(sparse_csr, "crow_indices", 0)
+        return self._compressed_part(sparse_csr, "crow_indices", 0)
 
     def col_indices(self) -> Any:
-        return self._compressed(sparse_csr, "col_indices", 1)
+        return self._compressed_part(sparse_csr, "col_indices", 1)
 
     def ccol_indices(self) -> Any:
-        return self._compressed(sparse_csc, "ccol_indices", 0)
+        return self._compressed_part(sparse_csc, "ccol_indices", 0)
 
     def row_indices(self) -> Any:
-        return self._compressed(sparse_csc, "row_indices", 1)
+        return self._compressed_part(sparse_csc, "row_indices", 1)
 
     def _with_values(self, values: Any, is_coalesced: bool | None = None) -> SparseTensor:
         """A tensor with the same positions and other values."""
@@ -156,7 +156,7 @@ class SparseTensor(Tensor):
             "sparse_csr": ("crow_indices", "col_indices", "values"),
             "sparse_csc": ("ccol_indices", "row_indices", "values"),
         }[self._layout.name]
-        shown = [f"{n}={_indent(_without_type(repr(p.detach())), 8 + len(n))}" for n, p in zip(names, self._parts)]
+        texts = [f"{n}={_indent(_without_type(repr(p.detach())), 8 + len(n))}" for n, p in zip(names, self._parts)]
         grad = (
             ""
             if not self.requires_grad
@@ -165,7 +165,7 @@ class SparseTensor(Tensor):
             else f", grad_fn=<{self.grad_fn.name()}>"
         )
         kind = "" if self.dtype in (dt.get_default_dtype(), dt.int64, dt.bool_) else f", dtype={self.dtype}"
-        body = ",\n       ".join(shown)
+        body = ",\n       ".join(texts)
         return f"tensor({body},\n       size={tuple(self.shape)}, nnz={self._nnz()}{kind}, layout={self._layout}{grad})"
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -181,11 +181,11 @@ def flex_attention(
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
     b, h, q, kv = scores.shape
-    places = _positions(b, h, q, kv, query.device)
+    positions = _positions(b, h, q, kv, query.device)
     if score_mod is not None:
-        scores = score_mod(scores, *places)
+        scores = score_mod(scores, *positions)
     if block_mask is not None:
-        allowed = block_mask.mask_mod(*places)
+        allowed = block_mask.mask_mod(*positions)
         scores = scores.masked_fill(~allowed, -math.inf)
     lse = aten.logsumexp(scores, (-1,))
     empty = lse == -math.inf

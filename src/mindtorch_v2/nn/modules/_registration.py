@@ -187,7 +187,7 @@ class RegistrationMixin:
         return module
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Puts a module at a path whose parent exists; with `strict` the place itself must exist too."""
+        """Puts a module at a path whose parent exists; with `strict` the path itself must exist too."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, RegistrationMixin):

@@ -98,21 +98,21 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{int(wanted.max())}] were found. "
             )
         output = rows.new_zeros(wanted.shape[0])
-        places = public.zeros_like(wanted)
+        columns = public.zeros_like(wanted)
         borders = [0, *self.cutoffs]
         for i in range(len(borders) - 1):
             chosen = ((wanted >= borders[i]) & (wanted < borders[i + 1])).nonzero().squeeze(1)
             if chosen.numel() == 0:
                 continue
             if i == 0:
-                places = places.index_copy(0, chosen, wanted[chosen])
+                columns = columns.index_copy(0, chosen, wanted[chosen])
                 continue
             scores = public.log_softmax(self.tail[i - 1](rows.index_select(0, chosen)), 1)
             inside = (wanted[chosen] - borders[i]).unsqueeze(1)
             output = output.index_copy(0, chosen, scores.gather(1, inside).squeeze(1))
-            places = places.index_fill(0, chosen, self.shortlist_size + i - 1)
+            columns = columns.index_fill(0, chosen, self.shortlist_size + i - 1)
         head = public.log_softmax(self.head(rows), 1)
-        output = output + head.gather(1, places.unsqueeze(1)).squeeze(1)
+        output = output + head.gather(1, columns.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()
         return _ASMoutput(output.squeeze(0) if single else output, loss)
 

@@ -183,7 +183,7 @@ class ModuleList(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def __repr__(self) -> str:
-        """Equal neighbours are shown once: `(0-2): 3 x Linear(...)`."""
+        """Equal neighbours are printed once: `(0-2): 3 x Linear(...)`."""
         if not len(self):
             return f"{self._get_name()}()"
         runs: list[tuple[int, int, str]] = []
@@ -194,8 +194,8 @@ class ModuleList(Module):
                 runs.append((i, i, text))
         lines = []
         for first, last, text in runs:
-            shown = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
-            lines.append(_addindent(shown, 2))
+            entry = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            lines.append(_addindent(entry, 2))
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
     def insert(self, index: int, module: Module) -> None:

@@ -21,7 +21,7 @@ _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class _ConvNd(Module):
-    """What all convolutions share: their sizes, weights and how they are shown."""
+    """What all convolutions share: their sizes, weights and how they are printed."""
 
     weight: Tensor
     bias: Tensor | None

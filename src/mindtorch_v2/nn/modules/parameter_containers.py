@@ -20,11 +20,11 @@ def _describe(value: Any, parameter_type: Any = lambda p: p.dtype) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(n) for n in value.size())
-    place = "" if value.device.type == "cpu" else f" ({value.device})"
+    device = "" if value.device.type == "cpu" else f" ({value.device})"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     return (
         f"{kind} containing: [{parameter_type(value) if kind == 'Parameter' else typename(value)} of size "
-        f"{size}{place}]"
+        f"{size}{device}]"
     )
 
 

@@ -37,7 +37,7 @@ class GradBucket:
         return [part.view(p.shape) for part, p in zip(flat, self._parameters)]
 
     def index(self) -> int:
-        """Its place among the buckets: 0 is the first to be averaged."""
+        """Its index among the buckets: 0 is the first to be averaged."""
         return self._index
 
     def buffer(self) -> Tensor:
@@ -45,7 +45,7 @@ class GradBucket:
         return self._buffer
 
     def set_buffer(self, tensor: Tensor) -> None:
-        """Puts another flat tensor in its place, for a hook that communicates something else."""
+        """Replaces it by another flat tensor, for a hook that communicates something else."""
         self._buffer = tensor
 
     def gradients(self) -> list[Tensor]:
@@ -111,7 +111,7 @@ class DistributedDataParallel(Module):
             self._take_over([*module.parameters(), *module.buffers()])
         self._hook: tuple[Callable[[Any, GradBucket], Any], Any] = (allreduce_hook, self.process_group)
         self._buckets = self._make_buckets(int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MEGABYTE))
-        self._place = {id(p): (bucket, i) for bucket in self._buckets for i, p in enumerate(bucket.parameters())}
+        self._position = {id(p): (bucket, i) for bucket in self._buckets for i, p in enumerate(bucket.parameters())}
         self._next, self._armed = 0, False
         self._handles: list[RemovableHandle] = [
             p.register_post_accumulate_grad_hook(self._gradient_ready) for p in self._trained
@@ -188,14 +188,14 @@ class DistributedDataParallel(Module):
             used = _leaves_of(results)
             for p in self._trained:
                 if id(p) not in used:
-                    bucket, place = self._place[id(p)]
-                    bucket.waiting.discard(place)
+                    bucket, index = self._position[id(p)]
+                    bucket.waiting.discard(index)
 
     def _complain(self) -> None:
         names = [
             name
             for name, p in self.module.named_parameters()
-            if p.requires_grad and self._place[id(p)][1] in self._place[id(p)][0].waiting
+            if p.requires_grad and self._position[id(p)][1] in self._position[id(p)][0].waiting
         ]
         raise RuntimeError(
             "Expected to have finished reduction in the prior iteration before starting a new one. This error "
@@ -213,8 +213,8 @@ class DistributedDataParallel(Module):
         """Called in the backward pass when the gradient of a parameter is complete."""
         if not self._armed or not self.require_backward_grad_sync:
             return
-        bucket, place = self._place[id(parameter)]
-        bucket.waiting.discard(place)
+        bucket, index = self._position[id(parameter)]
+        bucket.waiting.discard(index)
         self._start_full_buckets()
 
     def _start_full_buckets(self) -> None:

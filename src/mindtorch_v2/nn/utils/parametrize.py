@@ -1,4 +1,4 @@
-"""Parametrizations: a parameter or buffer computed by modules from an original that is trained in its place."""
+"""Parametrizations: a parameter or buffer computed by modules from an original that is trained instead."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ def pin(data: Any) -> Any:
     if isinstance(data, collections.abc.Mapping):
         made = {key: pin(value) for key, value in data.items()}
         if isinstance(data, collections.abc.MutableMapping):
-            twin = copy.copy(data)
-            twin.update(made)
-            return twin
+            pinned = copy.copy(data)
+            pinned.update(made)
+            return pinned
         return made
     if isinstance(data, tuple):
         return type(data)(*map(pin, data)) if hasattr(data, "_fields") else tuple(map(pin, data))
