@@ -218,7 +218,7 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, 
     rows, columns = source._parts[0].unbind(0)
     products = (mat1.index_select(0, rows) * mat2.t().index_select(0, columns)).sum(-1)
     made = source._with_values(source._parts[1] * beta + products * alpha)
-    return made if input.layout is sparse_coo else _functions.compressed(made, input.layout)
+    return made if input.layout is sparse_coo else _functions.to_compressed(made, input.layout)
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
@@ -233,4 +233,4 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         positions.append(torch.stack([j - k, j]))
         values.append(line[low : max(low, high)])
     made = _functions.coalesce(sparse_coo_tensor(torch.cat(positions, 1), torch.cat(values), shape))
-    return made if layout in (None, sparse_coo) else _functions.compressed(made, layout)
+    return made if layout in (None, sparse_coo) else _functions.to_compressed(made, layout)
