@@ -33,7 +33,7 @@ Origin = tuple[str, int] | None  # ("argument", 1), ("output", 0), or None for a
 class Form:
     """What can be said about a row's operands from its text alone."""
 
-    __slots__ = ("places", "inside", "is_pure")
+    __slots__ = ("origins", "inside", "is_pure")
 
     def __init__(self, body: ast.expr, names: Sequence[str], outputs: Sequence[str]) -> None:
         parts = body.elts if isinstance(body, ast.Tuple) else [body]
