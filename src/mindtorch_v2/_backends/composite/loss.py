@@ -31,10 +31,6 @@ def sizes(shape: Any) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
-def size_text(shape: Any) -> str:
-    return f"torch.Size({sizes(shape)})"
-
-
 # --- fused losses, as a profile shows them ----------------------------------------------------------------------------
 
 
