@@ -20,7 +20,7 @@ VARIABLE = "MINDTORCH_DISTRIBUTED_CLOCK"  # host:port, as the launcher tells its
 _QUESTION = struct.Struct("<Q")
 _ANSWER = struct.Struct("<Qq")
 _ROUNDS = 16  # of which the quickest counts
-_PATIENCE = 0.05  # seconds that an answer may take
+_PATIENCE = 0.1  # seconds that an answer may take
 _MOST_LOST = 2  # answers that may be missing before nothing more is asked
 
 
@@ -69,13 +69,13 @@ def _stop(listening: socket.socket) -> None:
             return
 
 
-def read(address: str, now: Callable[[], int]) -> Reading | None:
-    """Asks the clock at an address several times; None where it does not answer."""
+def read(address: str, now: Callable[[], int], patience: float = _PATIENCE) -> Reading | None:
+    """Asks the clock at an address several times; None where it does not answer within `patience` seconds."""
     host, _, port = address.rpartition(":")
     best: Reading | None = None
     lost = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.settimeout(_PATIENCE)
+        asking.settimeout(patience)
         for number in range(_ROUNDS):
             before = now()
             try:

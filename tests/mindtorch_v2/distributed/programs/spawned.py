@@ -40,6 +40,29 @@ def fail(rank: int, port: int) -> None:
     dist.barrier()
 
 
+def leave(rank: int, folder: str) -> None:
+    """Rank 1 ends without a word while rank 0 waits for it."""
+    dist.init_process_group("gloo", init_method=f"file://{folder}/leaving", rank=rank, world_size=2)
+    if rank == 1:
+        os._exit(0)
+    try:
+        dist.barrier()
+    except RuntimeError as error:
+        with open(f"{folder}/left.txt", "w") as out:
+            out.write(str(error))
+
+
+def left(folder: str) -> str:
+    """What rank 0 is told, in processes that nobody ends."""
+    processes = [mp.Process(target=leave, args=(rank, folder)) for rank in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    with open(f"{folder}/left.txt") as file:
+        return file.read()
+
+
 def alone(folder: str) -> str:
     try:
         dist.init_process_group(
@@ -52,6 +75,7 @@ def alone(folder: str) -> str:
 
 def main() -> None:
     folder = sys.argv[1]
+    mp.set_start_method("spawn")
     mp.spawn(train, args=(folder,), nprocs=SIZE)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -62,7 +86,7 @@ def main() -> None:
     except mp.ProcessRaisedException as error:
         told = str(error)
     with open(f"{folder}/parent.json", "w") as out:
-        json.dump({"told": told, "alone": alone(folder)}, out)
+        json.dump({"told": told, "left": left(folder), "alone": alone(folder)}, out)
 
 
 if __name__ == "__main__":
