@@ -150,7 +150,7 @@ typedef struct {
     int op;
 } Pass;
 
-/* Whether this package's own kernels are quicker, as measured (benchmarks/onednn.py). With few positions and many
+/* Whether this package's own kernels are quicker, as measured (docs/onednn.md). With few positions and many
    channels the gradient of the weights is mostly moved between layouts; images of a few channels fill no blocks. */
 static bool is_better_left(const Convolution *c, int op)
 {
