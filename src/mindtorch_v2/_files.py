@@ -19,9 +19,7 @@ import errno
 import os
 import re
 import secrets
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -98,6 +96,9 @@ def _directly(path: Any, seekable: bool) -> Iterator[IO[bytes]]:
         if not seekable or out.seekable():
             yield out
             return
+        import shutil
+        import tempfile
+
         with tempfile.TemporaryFile() as collected:
             yield collected
             collected.seek(0)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from ..ranks.files import is_job
 from ..report import write
-from . import ranks
 from .main import UsageError
-from .source import open_profile
 from .terminal import size
 
 EXAMPLE = ("mindprof report profile.mindprof -o report.html", "mindprof report traces-of-all-ranks/ -o job.html")
@@ -23,10 +20,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="saved profiles, traces, torch_npu's output folders, or one folder of a job's ranks",
     )
     parser.add_argument("-o", "--output", metavar="HTML", help="the page (the first file's name with .html)")
+    from . import ranks
+
     ranks.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from ..ranks.files import is_job  # `mindprof run` needs none of these
+    from . import ranks
+    from .source import open_profile
+
     target = options.output or default_page(options.files[0])
     if any(
         os.path.exists(file) and os.path.exists(target) and os.path.samefile(file, target) for file in options.files

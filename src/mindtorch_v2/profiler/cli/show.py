@@ -23,11 +23,8 @@ from ..analysis.phases import LABELS
 from ..analysis.steps import window_of
 from ..analysis.tree import EventTree
 from ..analysis.verdict import verdict
-from ..ranks.files import is_job
 from ..report.data import advice_data
 from ..store.event_store import EventStore
-from . import ranks
-from .source import open_profile
 from .terminal import Terminal, percent, size, time
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
@@ -44,10 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="rows of each table (10)")
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+    from . import ranks
+
     ranks.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from ..ranks.files import is_job  # `run` needs none of these
+    from . import ranks
+    from .source import open_profile
+
     if is_job(options.file):
         return ranks.show(options)
     answer = summary(open_profile(options.file), rows=max(options.rows, 1))

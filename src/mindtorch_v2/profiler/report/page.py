@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
 from ..._files import atomic_file
@@ -62,4 +61,5 @@ def _escaped(text: str) -> str:
 
 
 def asset(name: str) -> str:
-    return (resources.files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    with open(os.path.join(os.path.dirname(__file__), "assets", name), encoding="utf-8") as file:
+        return file.read()

@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _accelerators
 from ..._dispatch.modes import call_locked
@@ -29,10 +28,12 @@ from ..store.build import build_store
 from ..store.event_store import EventStore
 from ..store.join import concat
 from . import settings
-from .event_list import EventList, build_events
-from .function_event_avg import FunctionEventAvg
 from .kineto import ProfilerResult
 from .results import Results
+
+if TYPE_CHECKING:
+    from .event_list import EventList
+    from .function_event_avg import FunctionEventAvg
 
 logger = logging.getLogger("mindtorch_v2.autograd.profiler")
 _stopping = threading.RLock()  # held while a window becomes results, so that it does once
@@ -194,6 +195,8 @@ class profile:
 
     def default_trace_id(self) -> str:
         """A new id: 32 hexadecimal digits."""
+        import uuid
+
         return uuid.uuid4().hex.upper()
 
     def create_trace_id(self) -> str:
@@ -354,7 +357,7 @@ class profile:
                 "Use export_chrome_trace() instead."
             )
         if self._results is None:
-            return build_events(EventStore())
+            return Results(EventStore()).events()
         if self._events is None:
             self._events = self._parsed(self._results)
         return self._events
@@ -377,14 +380,14 @@ class profile:
         """The events of a result. They are made at once, so of all limits only 0 leaves any out."""
         if timeout_s is not None and timeout_s < 0:
             raise ValueError("timeout_s must be non-negative")
-        return self._without_time(result.store) if timeout_s == 0 else build_events(result.store)
+        return self._without_time(result.store) if timeout_s == 0 else Results(result.store).events()
 
     @staticmethod
     def _without_time(store: EventStore) -> EventList:
         logger.warning(
             "Profiler _parse_kineto_results timed out after 0.000 seconds, returning partial results with 0 events"
         )
-        return build_events(EventStore(metadata=store.metadata))
+        return Results(EventStore(metadata=store.metadata)).events()
 
     def __repr__(self) -> str:
         return "<unfinished torch.autograd.profile>" if self._results is None else repr(self.function_events)

@@ -6,7 +6,6 @@ import itertools
 import json
 import logging
 import os
-import tempfile
 import threading
 import time
 import weakref
@@ -221,6 +220,8 @@ class ExecutionTraceObserver:
         """An observer that writes to a temporary file, if ENABLE_PYTORCH_EXECUTION_TRACE is "1"."""
         if os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE", "0") != "1":
             return None
+        import tempfile
+
         handle, path = tempfile.mkstemp(suffix=".et.json")
         os.close(handle)
         observer = ExecutionTraceObserver().register_callback(path)

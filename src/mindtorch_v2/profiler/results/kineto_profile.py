@@ -9,16 +9,16 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ..._guarded import guarded
-from ..analysis.modules import ModuleReport
 from ..record.clock import ALIGNMENT_KEY
 from ..record.config import _ExperimentalConfig, devices_of, is_usable, parse_activities, warn_caller
 from ..record.enums import ProfilerActivity
 from . import autograd_profile
-from .event_list import EventList
 from .execution_trace import ExecutionTraceObserver
 from .results import Results
 
 if TYPE_CHECKING:
+    from ..analysis.modules import ModuleReport
+    from .event_list import EventList
     from .memory_profiler import MemoryProfile
 
 _CLEARS = (

@@ -9,16 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..._dispatch.modes import call_locked
-from ..analysis.modules import ModuleReport, module_report
-from ..analysis.validate import validate
-from ..export import chrome_trace, memory_timeline
 from ..store import storefile
 from ..store.event_store import EventStore
 from ..store.filters import shown_in_trace
-from .event_list import EventList, build_events, key_averages
 from .trim import TrimAtDeath
 
 if TYPE_CHECKING:
+    from ..analysis.modules import ModuleReport
+    from ..export.memory_timeline import MemoryProfileTimeline
+    from .event_list import EventList
     from .event_tree import Tree
     from .memory_profiler import MemoryProfile
 
@@ -67,6 +66,8 @@ class Results:
     # --- events and averages ----------------------------------------------------------------------------------------
     @cached_property
     def _events(self) -> EventList:
+        from .event_list import build_events
+
         return build_events(self.store)
 
     def events(self) -> EventList:
@@ -80,6 +81,8 @@ class Results:
         nobody has asked for the events themselves they are not made.
         """
         by = (group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        from .event_list import key_averages
+
         return self._events.key_averages(*by) if "_events" in self.__dict__ else key_averages(self.store, *by)
 
     def table(self, *args: Any, **options: Any) -> str:
@@ -102,10 +105,14 @@ class Results:
 
     def module_report(self) -> ModuleReport:
         """What each nn.Module cost, forward and backward, as a tree; `print(....table())` shows it."""
+        from ..analysis.modules import module_report
+
         return module_report(self.store)
 
     def validate(self) -> list[Any]:
         """Checks that the numbers hold together; returns what does not."""
+        from ..analysis.validate import validate
+
         return validate(self.store)
 
     @property
@@ -130,6 +137,8 @@ class Results:
         store = self.store
         if metadata:
             store = store.with_metadata(user={**store.metadata.user, **metadata})
+        from ..export import chrome_trace
+
         chrome_trace.write(shown_in_trace(store), path)
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
@@ -138,10 +147,12 @@ class Results:
             raise AssertionError("export_stacks() requires with_stack=True")
         self.events().export_stacks(path, metric)
 
-    def export_memory_timeline(self, path: Path, device: str | None = None) -> memory_timeline.MemoryProfileTimeline:
+    def export_memory_timeline(self, path: Path, device: str | None = None) -> MemoryProfileTimeline:
         """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained
         ".html". Returns what was written.
         """
+        from ..export import memory_timeline
+
         return memory_timeline.write(self.store, path, device)
 
     def export_report(self, path: Path) -> None:
