@@ -1,10 +1,10 @@
 """Where time, memory and FLOPs go: `torch.profiler`."""
 
 import os as _os
-from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from . import itt as itt
+from . import load as _load_room  # noqa: F401 - before the function of that name, which it would otherwise replace later
 from . import profiler as profiler
 from .profiler import _KinetoProfile as _KinetoProfile
 from .profiler import profile
@@ -18,12 +18,10 @@ from .record_function import _RecordFunctionFast as _RecordFunctionFast
 from .record_function import record_function
 from .results.execution_trace import ExecutionTraceObserver
 from .results.handlers import tensorboard_trace_handler
+from .results.loaded import LoadedProfile as LoadedProfile
+from .results.loaded import load as load
 from .schedule import schedule
 from .store.files import ProfileFileError as ProfileFileError
-
-if TYPE_CHECKING:
-    from .results.loaded import LoadedProfile as LoadedProfile
-    from .results.loaded import load as load
 
 if _os.environ.get("KINETO_USE_DAEMON"):  # a daemon counts steps: those of optimizers too
     step_tracker.count_optimizer_steps()
@@ -42,8 +40,6 @@ __all__ = [
 ]
 
 _LAZY = {
-    "load": "profiler.results.loaded",
-    "LoadedProfile": "profiler.results.loaded",
     "load_ranks": "profiler.results.ranks",
     "flight_recorder": "profiler.capture.api",
     "listen": "profiler.capture.api",

@@ -7,7 +7,6 @@ import os
 from functools import cached_property
 from typing import Any
 
-from ..load.reader import load_trace
 from ..store import storefile
 from ..store.event_store import EventStore
 from ..store.files import ProfileFileError
@@ -31,7 +30,11 @@ def load(path: Path) -> LoadedProfile:
         start = file.read(len(storefile.MAGIC))
     if not start:
         raise ProfileFileError(path, "is empty")
-    return LoadedProfile(storefile.load(path) if storefile.is_store_file(start) else load_trace(path), path)
+    if storefile.is_store_file(start):
+        return LoadedProfile(storefile.load(path), path)
+    from ..load.reader import load_trace
+
+    return LoadedProfile(load_trace(path), path)
 
 
 class LoadedProfile(Results):
