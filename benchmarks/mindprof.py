@@ -17,6 +17,7 @@ from typing import Any
 TRACE_BYTES = 100 << 20
 EVENTS = 1_000_000
 _ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_ONE_THREAD.pop("PYTHONDONTWRITEBYTECODE", None)  # programs are compiled once
 
 TRAINING = """
 import sys

@@ -14,6 +14,7 @@ from .diff_features import CallPath, Features
 from .statistics import Comparison, Difference, compare
 
 _ALIKE = 0.7  # share of what two modules ran that must agree to call one the other's new name
+_COMMON = 0.02  # the least common change that is spoken of
 _SHARE = 0.002  # of the step: rows smaller than this in both runs are not compared one by one
 
 
@@ -44,7 +45,9 @@ class Fact:
 class Diff:
     """Everything that can be said about two runs.
 
-    `common` is the factor by which all parts changed alike: the machine, not the program.
+    `common` is the factor by which all parts changed alike: the machine, or a change that reaches everything, which
+    two runs cannot tell apart. `alike` says what that made of the step ("slower", "faster", "no evidence"), and
+    `whole` is the step's difference with it.
     """
 
     verdict: str
@@ -54,6 +57,8 @@ class Diff:
     facts: list[Fact]
     renamed: list[tuple[str, str]]
     notes: list[str] = field(default_factory=list)
+    alike: str = "no evidence"
+    whole: Difference | None = None
 
     def of(self, kind: str, name: str) -> Row | None:
         return next((row for row in self.rows if row.kind == kind and row.name == name), None)
@@ -78,6 +83,8 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
     ]
     order = {"step": 0, "phase": 1, "module": 2, "operator": 3, "place": 4}
     rows.sort(key=lambda r: (order[r.kind], -abs(r.impact_ns), r.name))
+    whole = compare(matrix_a[:, :1], matrix_b[:, :1], np.zeros(1, bool), False, seed).differences[0]
+    alike = whole.verdict if abs(compared.common - 1) >= _COMMON else "no evidence"
     notes = _notes(a, b, compared, adjust)
     return Diff(
         rows[0].difference.verdict,
@@ -87,6 +94,8 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
         _facts(a, b),
         renamed,
         notes,
+        alike,
+        whole,
     )
 
 
@@ -190,11 +199,11 @@ def _notes(a: Features, b: Features, compared: Comparison, adjust: bool) -> list
             f"{len(a.steps.number)} and {len(b.steps.number)} steps are too few to tell a change from noise; facts "
             "are compared exactly."
         )
-    if adjust and abs(compared.common - 1) >= 0.02:
+    if adjust and abs(compared.common - 1) >= _COMMON:
         notes.append(
-            f"Everything is {abs(compared.common - 1):.0%} {'slower' if compared.common > 1 else 'faster'} alike: "
-            "the machine or its load; "
-            "differences are given without that."
+            f"All operators are {abs(compared.common - 1):.0%} {'slower' if compared.common > 1 else 'faster'} alike: "
+            "the machine and its load, or a change that reaches everything (a build, a library, threads). "
+            "Rows are given without that; --raw leaves it in. Runs that take turns tell which it is."
         )
     missing = [name for name in ("flops", "peak_memory") if (name in a.facts) != (name in b.facts)]
     if missing:

@@ -86,6 +86,10 @@ def sentence(compared: Diff) -> str:
         "faster": f"A step is {-step.change:.1%} faster",
         "no evidence": "No evidence that a step takes longer or shorter",
     }[compared.verdict]
+    if compared.alike != "no evidence" and compared.whole is not None:
+        change = abs(compared.whole.change)
+        alike = f"A step is {change:.1%} {compared.alike}, and all operators are so alike"
+        whole = alike if compared.verdict == "no evidence" else f"{alike}; beside that, {whole[0].lower()}{whole[1:]}"
     parts = changed(compared, "place") or changed(compared, "module") or changed(compared, "operator")
     named = f"; most changed: {parts[0].name} ({parts[0].status})" if parts else ""
     facts = f"; {len(compared.changed_facts)} facts differ" if compared.changed_facts else "; all facts are the same"
@@ -261,6 +265,8 @@ def as_json(compared: Diff, broken: list[Broken]) -> dict[str, Any]:
         "verdict": compared.verdict,
         "sentence": sentence(compared),
         "common_factor": compared.common,
+        "common_verdict": compared.alike,
+        "step_change_with_common": None if compared.whole is None else number(compared.whole.change),
         "steps": compared.steps,
         "notes": compared.notes,
         "renamed": compared.renamed,

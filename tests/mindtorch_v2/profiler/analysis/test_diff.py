@@ -8,6 +8,7 @@ import pytest
 from mindtorch_v2.profiler.analysis.diff import diff
 from mindtorch_v2.profiler.analysis.gate import RuleError, check
 from mindtorch_v2.profiler.analysis.statistics import compare
+from mindtorch_v2.profiler.cli.diff import sentence
 from mindtorch_v2.profiler.record.descriptions import ModuleInfo
 from mindtorch_v2.profiler.record.kinds import Kind
 from mindtorch_v2.profiler.store.event_store import EventStore
@@ -155,3 +156,21 @@ def test_a_change_of_everything_is_taken_out_unless_asked_for():
     assert made.common == pytest.approx(1.3) and {d.verdict for d in made.differences} == {"no evidence"}
     raw = compare(before, after, parts, adjust=False)
     assert {d.verdict for d in raw.differences} == {"slower"} and raw.differences[0].low == pytest.approx(0.3)
+
+
+def test_a_slowdown_of_everything_is_a_slower_step_that_is_common_to_all_operators():
+    found = diff(run(0), run(1, factor=1.5))
+    assert found.verdict == "no evidence"  # of any part more than of the others
+    assert found.alike == "slower" and found.whole.change == pytest.approx(0.45, abs=0.1)
+    assert "and all operators are so alike" in sentence(found) and "slower" in sentence(found)
+    assert any("All operators are" in note and "slower alike" in note for note in found.notes)
+    quicker = diff(run(0, factor=1.5), run(1))
+    assert quicker.alike == "faster" and sentence(quicker).startswith("A step is 3")
+    same = diff(run(0), run(1))
+    assert same.alike == "no evidence" and sentence(same).startswith("No evidence")
+
+
+def test_a_change_of_one_part_is_told_beside_that_of_all():
+    found = diff(run(0), run(1, factor=1.5, slower={3: 2.0}))
+    assert found.alike == found.verdict == "slower"
+    assert "alike; beside that, a step is" in sentence(found) and "layers.3" in sentence(found)
