@@ -116,7 +116,7 @@ UNARY(mish, MISH)
 
 /* The library's relu, exp and softmax lose NaN, its gelu makes NaN of infinity: those are left to this package's own.
    Which of the others beat this package's own kernels, and from how many elements on, was measured
-   (benchmarks/onednn.py). */
+   (docs/onednn.md). */
 const KernelEntry ELEMENTWISE[] = {
     {"gelu_backward", gelu_backward, 3, 1 << 14, false},
     {"mish", mish, 1, 1 << 10, false},
