@@ -52,19 +52,23 @@ from ._functional.attention import (
     multi_head_attention_forward,
 )
 from ._functional.embedding import embedding, embedding_bag
+from ._functional.embedding_loss import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
     cross_entropy,
     ctc_loss,
     gaussian_nll_loss,
-    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
     linear_cross_entropy,
-    margin_ranking_loss,
     mse_loss,
     multi_margin_loss,
     multilabel_margin_loss,
@@ -73,8 +77,6 @@ from ._functional.loss import (
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
 )
 from ._functional.norm import (
     _verify_batch_size,

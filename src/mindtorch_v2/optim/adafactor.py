@@ -7,7 +7,8 @@ from typing import Any
 from .. import _dtype as dt
 from .._dispatch import aten
 from .._tensor import Tensor
-from .optimizer import Closure, Optimizer, gradients, new_step, number
+from ._options import gradients, new_step, number
+from .optimizer import Closure, Optimizer
 
 __all__ = ["Adafactor"]
 

@@ -6,9 +6,7 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
-from .optimizer import (
-    Closure,
-    Optimizer,
+from ._options import (
     as_real,
     check_fused,
     check_range,
@@ -19,6 +17,7 @@ from .optimizer import (
     number,
     real_state,
 )
+from .optimizer import Closure, Optimizer
 
 __all__ = ["Adam", "AdamW"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
-from .adaptive import _PerParameter
-from .optimizer import check_range, check_rate, new_step, number
+from ._options import check_range, check_rate, new_step, number
+from ._per_parameter import _PerParameter
 
 __all__ = ["ASGD", "Rprop"]
 

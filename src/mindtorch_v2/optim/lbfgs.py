@@ -6,8 +6,9 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
+from ._options import as_real, check_rate, number
 from .line_search import strong_wolfe
-from .optimizer import Closure, Optimizer, as_real, check_rate, number
+from .optimizer import Closure, Optimizer
 
 __all__ = ["LBFGS"]
 

@@ -1,13 +1,7 @@
 """Learning rates that change over the steps: `torch.optim.lr_scheduler`."""
 
-from ._composed_schedules import (
-    ChainedScheduler,
-    CosineAnnealingWarmRestarts,
-    CyclicLR,
-    OneCycleLR,
-    ReduceLROnPlateau,
-    SequentialLR,
-)
+from ._composed_schedules import ChainedScheduler, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, SequentialLR
+from ._plateau import ReduceLROnPlateau
 from ._scheduler import LRScheduler
 from ._simple_schedules import (
     ConstantLR,

@@ -6,7 +6,8 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
-from .optimizer import Closure, Optimizer, check_fused, check_range, check_rate, coefficient, gradients, number
+from ._options import check_fused, check_range, check_rate, coefficient, gradients, number
+from .optimizer import Closure, Optimizer
 
 __all__ = ["SGD"]
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor, sparse_coo
+from ._options import check_range, check_rate
 from .adam import check_betas
-from .optimizer import Closure, Optimizer, check_range, check_rate
+from .optimizer import Closure, Optimizer
 
 __all__ = ["SparseAdam"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu import abi, clocks, loader, ops
+from mindtorch_v2._backends.npu import abi, clocks, loader, ops, row_helpers
 
 
 def test_every_operator_has_a_known_code():
@@ -36,7 +36,7 @@ def test_records_have_the_vendors_layout():
 
 
 def test_rows_have_as_many_operands_as_their_operators():
-    from mindtorch_v2._backends.npu.boxing import Row
+    from mindtorch_v2._backends.npu.rows import Row
     from mindtorch_v2._ops.table import find
 
     class Anything:
@@ -78,7 +78,7 @@ def test_rows_have_as_many_operands_as_their_operators():
         "accumulation": lambda x: 0,
         "int": lambda x: 0,
     }
-    before, ops.HELPERS = ops.HELPERS, {**ops.HELPERS, **quiet}
+    before, row_helpers.HELPERS = row_helpers.HELPERS, {**row_helpers.HELPERS, **quiet}
     try:
         for name, text in ops.ROWS.items():
             op = find(name)
@@ -88,7 +88,7 @@ def test_rows_have_as_many_operands_as_their_operators():
                 operands = row.operands(*[anything] * (len(op.schema.params) + count))
                 assert len(operands) == len(abi.OPERATORS[row.name]), name
     finally:
-        ops.HELPERS = before
+        row_helpers.HELPERS = before
 
 
 def test_every_operator_is_used():

@@ -19,13 +19,13 @@ def _convolution(*args: Any) -> Any:
 
 
 def _fused_sgd_(*tensors: Any, **options: Any) -> None:
-    from .programs_layers import fused_sgd_
+    from .programs_optimizers import fused_sgd_
 
     fused_sgd_(*tensors, **options)
 
 
 def _fused_adam_(*tensors: Any, **options: Any) -> None:
-    from .programs_layers import fused_adam_
+    from .programs_optimizers import fused_adam_
 
     fused_adam_(*tensors, **options)
 

@@ -12,7 +12,7 @@ from ..._dispatch.return_types import return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
 from ..._tensor import bump_version, wrap
-from . import ops
+from . import row_helpers
 from .boxing import launch_named, program, run, whole_factors
 from .copies import NPU, cast, copy_, dense, new_tensor, to_host
 from .launcher import Rejected
@@ -172,7 +172,9 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
 def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._array.size:
         raise Rejected("another type, or no elements")
-    dims = (ops.numbers(dim) or ops.every(self)) if self._array.ndim else ()  # a number has no dimension to name
+    dims = (
+        (row_helpers.numbers(dim) or row_helpers.every(self)) if self._array.ndim else ()
+    )  # a number has no dimension to name
     if order in (float("inf"), float("-inf")):
         return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
     out = new_tensor(reduced_shape(self._array.shape, dims, keepdim), self.dtype, self.device)
@@ -196,13 +198,13 @@ def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
 
 @program("count_nonzero")
 def count_nonzero(self: Any, dim: int | None) -> Any:
-    return run("sum.dim_IntList", run("ne.Scalar", self, 0), ops.numbers(dim), False, None)
+    return run("sum.dim_IntList", run("ne.Scalar", self, 0), row_helpers.numbers(dim), False, None)
 
 
 @program("nansum")
 def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     clean = run("where.ScalarSelf", run("ne.Tensor", self, self), 0.0, self) if self.dtype.is_floating_point else self
-    return run("sum.dim_IntList", clean, ops.numbers(dim), keepdim, dtype)
+    return run("sum.dim_IntList", clean, row_helpers.numbers(dim), keepdim, dtype)
 
 
 @program("trace")
@@ -278,7 +280,7 @@ def random_from(self: Any, start: int, to: int | None, generator: Any) -> Any:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={to}")
     check_writable(self)
     if self._array.size:
-        launch_named("InplaceRandom", (self, start, to, *ops.draw(self, generator)), self.device.index)
+        launch_named("InplaceRandom", (self, start, to, *row_helpers.draw(self, generator)), self.device.index)
     bump_version(self)
     return self
 

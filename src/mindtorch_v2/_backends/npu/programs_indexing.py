@@ -14,7 +14,7 @@ from ..._dispatch.return_types import return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
 from ..._tensor import bump_version
-from . import ops
+from . import row_helpers
 from .boxing import launch_named, program, run
 from .copies import NPU, cast, copy_, dense, new_tensor, to_device, to_host
 from .launcher import Rejected
@@ -173,19 +173,19 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     if not self._array.size or not self._array.ndim or isinstance(value, complex):
         raise Rejected("no elements, no dimension, or a complex number")
     return index_put_(
-        dense(self), _at_dim(dim, index, self), ops.full_scalar(value, self.dtype, self.device), False, False
+        dense(self), _at_dim(dim, index, self), row_helpers.full_scalar(value, self.dtype, self.device), False, False
     )
 
 
 @program("take")
 def take(self: Any, index: Any) -> Any:
-    return pick(ops.flat(self), [index])
+    return pick(row_helpers.flat(self), [index])
 
 
 @program("put")
 def put(self: Any, index: Any, source: Any, accumulate: bool) -> Any:
-    flat = dense(ops.flat(self))
-    index_put_(flat, [ops.flat(index)], ops.flat(source), accumulate, False)
+    flat = dense(row_helpers.flat(self))
+    index_put_(flat, [row_helpers.flat(index)], row_helpers.flat(source), accumulate, False)
     return view(flat, flat._array.reshape(self._array.shape))
 
 
@@ -216,7 +216,7 @@ def median_dim(self: Any, dim: int, keepdim: bool) -> Any:
 
 @program("median")
 def median(self: Any) -> Any:
-    return median_dim(ops.flat(self), 0, False)[0]
+    return median_dim(row_helpers.flat(self), 0, False)[0]
 
 
 def _has_nan(t: Any) -> bool:
@@ -242,7 +242,7 @@ def unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -
     """Sorted, an element is new where it differs from the one before; a running count of the new ones numbers them."""
     if not self._array.size:
         raise Rejected("an input has no elements")
-    flat = ops.flat(self)
+    flat = row_helpers.flat(self)
     values, places = run("sort", flat, 0, False)
     is_new = run("fill_.Scalar", new_tensor(values._array.shape, dt.bool_, self.device), True)
     if values._array.size > 1:
@@ -283,7 +283,7 @@ def bincount(self: Any, weights: Any, minlength: int) -> Any:
     ones = (
         run("fill_.Scalar", new_tensor(self._array.shape, kind, self.device), 1)
         if weights is None
-        else ops.as_type(weights, run("zero_", new_tensor((1,), kind, self.device)))
+        else row_helpers.as_type(weights, run("zero_", new_tensor((1,), kind, self.device)))
     )
     return run("scatter_add", run("zero_", new_tensor((size,), kind, self.device)), 0, cast(self, dt.int64), ones)
 
@@ -304,4 +304,4 @@ def repeat_interleave(repeats: Any, output_size: int | None) -> Any:
     marks = run("zero_", new_tensor((total + 1,), dt.int64, repeats.device))
     ones = run("fill_.Scalar", new_tensor(ends._array.shape, dt.int64, repeats.device), 1)
     counted = run("cumsum", run("scatter_add", marks, 0, ends, ones), 0, None)
-    return ops.as_type(view(counted, counted._array[:total]), repeats)
+    return row_helpers.as_type(view(counted, counted._array[:total]), repeats)

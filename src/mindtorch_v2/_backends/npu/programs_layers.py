@@ -11,11 +11,11 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._ops.convolution import conv_output_size, conv_transpose_output_size
-from ..._tensor import bump_version, wrap
+from ..._tensor import wrap
 from ..cpu.rnn import check_lengths
-from . import ops
+from . import row_helpers
 from .boxing import empty_like_specs, launch_named, program, run
-from .copies import NPU, cast, copy_, new_tensor, to_device
+from .copies import cast, copy_, new_tensor, to_device
 from .launcher import Rejected
 from .programs import contiguous, view
 
@@ -46,7 +46,7 @@ def convolution(
     out = new_tensor((image[0], channels, *sizes), input.dtype, input.device)
     launch_named(
         "Convolution",
-        (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out, ops.cube()),
+        (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out, row_helpers.cube()),
         input.device.index,
     )
     return out
@@ -300,7 +300,7 @@ def pack_padded_sequence_backward(grad: Any, input_size: Any, batch_sizes: Any, 
 @program("embedding_renorm_")
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Rows that are used and too long are scaled down. Rows used twice are computed twice, to the same."""
-    rows = run("index_select", self, 0, ops.flat(indices))
+    rows = run("index_select", self, 0, row_helpers.flat(indices))
     norms = run("linalg_vector_norm", rows, norm_type, (1,), True, None)
     factors = run(
         "div.Tensor",
@@ -308,7 +308,7 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
         run("add.Tensor", norms, 1e-7, 1),
     )
     scaled = run("where.self", run("gt.Scalar", norms, max_norm), run("mul.Tensor", rows, factors), rows)
-    return run("_index_put_impl_", self, [ops.flat(indices)], scaled, False, False)
+    return run("_index_put_impl_", self, [row_helpers.flat(indices)], scaled, False, False)
 
 
 _SUM, _MEAN = 0, 1
@@ -379,93 +379,3 @@ def _as_column(numbers: Any, like: Any) -> Any:
 
 
 # --- optimizer steps
-def fused_sgd_(
-    p: Any,
-    grad: Any,
-    buffer: Any,
-    *,
-    weight_decay: float,
-    momentum: float,
-    lr: float,
-    dampening: float,
-    nesterov: bool,
-    maximize: bool,
-    is_first_step: bool,
-    grad_scale: float | None,
-) -> None:
-    """One parameter's step of `_fused_sgd_`."""
-    step = _gradient(p, grad, weight_decay, maximize, grad_scale)
-    if momentum:
-        if is_first_step:
-            copy_(buffer, step, False)
-        else:
-            run("add_.Tensor", run("mul_.Tensor", buffer, momentum), step, 1 - dampening)
-        step = run("add.Tensor", step, buffer, momentum) if nesterov else buffer
-    run("add_.Tensor", p, step, -lr)
-
-
-def fused_adam_(
-    p: Any,
-    grad: Any,
-    average: Any,
-    squares: Any,
-    largest: Any,
-    *,
-    step: Any,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-    decoupled: bool,
-    grad_scale: float | None,
-) -> None:
-    """One parameter's step of `_fused_adamw_` (decoupled) or `_fused_adam_`: one operator, given the decayed
-    gradient.
-    """
-    if not decoupled:
-        grad = _gradient(p, grad, weight_decay, maximize, grad_scale)
-        weight_decay, maximize = 0.0, False
-    elif grad_scale is not None:
-        run("mul_.Tensor", grad, 1 / grad_scale)
-    if step._keys & NPU:
-        step = run("sub.Tensor", step, 1)  # the operator counts the steps before this one
-    else:
-        step = ops.full_scalar(step._array.item() - 1, dt.float32, p.device)
-    try:
-        launch_named(
-            "ApplyAdamWV2",
-            (
-                p,
-                average,
-                squares,
-                largest,
-                grad,
-                step,
-                lr,
-                beta1,
-                beta2,
-                weight_decay,
-                eps,
-                largest is not None,
-                maximize,
-            ),
-            p.device.index,
-        )
-    except Rejected as why:
-        raise NotImplementedError(
-            f"the NPU has no fused Adam for a parameter of type {p.dtype}: {why}; use foreach=True"
-        ) from None
-    for t in (p, average, squares, largest):
-        if t is not None:
-            bump_version(t)
-
-
-def _gradient(p: Any, grad: Any, weight_decay: float, maximize: bool, grad_scale: float | None) -> Any:
-    """The gradient of what is minimised, with L2 decay."""
-    if grad_scale is not None:
-        run("mul_.Tensor", grad, 1 / grad_scale)
-    if maximize:
-        grad = run("neg", grad)
-    return run("add.Tensor", grad, p, weight_decay) if weight_decay else grad
