@@ -188,37 +188,52 @@ class _OneHot(Constraint):
         return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
 
 
-class _IntegerInterval(Constraint):
-    is_discrete = True
-    _printed_names = ("lower_bound", "upper_bound")
+class _FromBelow(Constraint):
+    """A constraint with a lower bound."""
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+    _printed_names = ("lower_bound",)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
         super().__init__()
 
-    def check(self, value: Any) -> Tensor:
-        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
+class _FromAbove(Constraint):
+    """A constraint with an upper bound."""
 
-class _IntegerLessThan(Constraint):
-    is_discrete = True
     _printed_names = ("upper_bound",)
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
         super().__init__()
 
+
+class _Between(Constraint):
+    """A constraint with both bounds."""
+
+    _printed_names = ("lower_bound", "upper_bound")
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+        super().__init__()
+
+
+class _IntegerInterval(_Between):
+    is_discrete = True
+
+    def check(self, value: Any) -> Tensor:
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _IntegerLessThan(_FromAbove):
+    is_discrete = True
+
     def check(self, value: Any) -> Tensor:
         return (value % 1 == 0) & (value <= self.upper_bound)
 
 
-class _IntegerGreaterThan(Constraint):
+class _IntegerGreaterThan(_FromBelow):
     is_discrete = True
-    _printed_names = ("lower_bound",)
-
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        super().__init__()
 
     def check(self, value: Any) -> Tensor:
         return (value % 1 == 0) & (value >= self.lower_bound)
@@ -229,46 +244,22 @@ class _Real(Constraint):
         return value == value  # only nan differs from itself
 
 
-class _GreaterThan(Constraint):
-    _printed_names = ("lower_bound",)
-
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        super().__init__()
-
+class _GreaterThan(_FromBelow):
     def check(self, value: Any) -> Tensor:
         return self.lower_bound < value
 
 
-class _GreaterThanEq(Constraint):
-    _printed_names = ("lower_bound",)
-
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        super().__init__()
-
+class _GreaterThanEq(_FromBelow):
     def check(self, value: Any) -> Tensor:
         return self.lower_bound <= value
 
 
-class _LessThan(Constraint):
-    _printed_names = ("upper_bound",)
-
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
-        super().__init__()
-
+class _LessThan(_FromAbove):
     def check(self, value: Any) -> Tensor:
         return value < self.upper_bound
 
 
-class _Interval(Constraint):
-    _printed_names = ("lower_bound", "upper_bound")
-
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
-        super().__init__()
-
+class _Interval(_Between):
     def check(self, value: Any) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 

@@ -8,9 +8,48 @@ from __future__ import annotations
 
 import functools
 import json
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, overload
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, overload
+
+from ._pytree_nodes import (  # noqa: F401  - part of this module
+    CONSTANT_NODES,
+    SUPPORTED_NODES,
+    Context,
+    FlattenFunc,
+    GetAttrKey,
+    Leaf,
+    MappingKey,
+    NodeDef,
+    PyTree,
+    SequenceKey,
+    UnflattenFunc,
+    _deregister_pytree_node,
+    _dict_flatten,
+    _dict_flatten_with_keys,
+    _dict_unflatten,
+    _get_node_type,
+    _is_leaf,
+    _is_namedtuple_instance,
+    _list_flatten,
+    _list_flatten_with_keys,
+    _list_unflatten,
+    _private_register_pytree_node,
+    _register_pytree_node,
+    _tuple_flatten,
+    _tuple_flatten_with_keys,
+    _tuple_unflatten,
+    is_constant_class,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+    is_structseq,
+    is_structseq_class,
+    register_constant,
+    register_dataclass,
+    register_pytree_node,
+    tree_is_leaf,
+)
+from ._pytree_specs import _LEAF, LeafSpec, TreeSpec, tree_unflatten, treespec_dict, treespec_leaf, treespec_tuple  # noqa: F401  - part of this module
 
 __all__ = [
     "Context",
@@ -44,419 +83,9 @@ __all__ = [
     "treespec_loads",
     "treespec_pprint",
 ]
-PyTree = Any
-Context = Any
-FlattenFunc = Callable[[Any], tuple[list[Any], Context]]
-UnflattenFunc = Callable[[Iterable[Any], Context], Any]
-Leaf = Callable[[Any], bool] | None
-
-
-class SequenceKey(NamedTuple):
-    """A step of a path: into a list or tuple."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        return sequence[self.idx]
-
-
-class MappingKey(NamedTuple):
-    """A step of a path: into a dict."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        return mapping[self.key]
-
-
-class GetAttrKey(NamedTuple):
-    """A step of a path: to an attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        return getattr(obj, self.name)
-
-
-class NodeDef(NamedTuple):
-    """How a class of containers is taken apart and put together."""
-
-    type: type[Any]
-    flatten_fn: FlattenFunc
-    unflatten_fn: UnflattenFunc
-    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None
-    serialized_type_name: str | None = None
-    to_dumpable_context: Callable[[Any], Any] | None = None
-    from_dumpable_context: Callable[[Any], Any] | None = None
-
-
-SUPPORTED_NODES: dict[type[Any], NodeDef] = {}
-CONSTANT_NODES: set[type] = set()
-
-
-def register_pytree_node(
-    cls: type[Any],
-    flatten_fn: FlattenFunc,
-    unflatten_fn: UnflattenFunc,
-    *,
-    serialized_type_name: str | None = None,
-    to_dumpable_context: Any = None,
-    from_dumpable_context: Any = None,
-    flatten_with_keys_fn: Any = None,
-) -> None:
-    """Makes instances of the class containers: `flatten_fn(x) -> (children, context)`, `unflatten_fn(children,
-    context) -> x`.
-    """
-    if cls in SUPPORTED_NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = NodeDef(
-        cls,
-        flatten_fn,
-        unflatten_fn,
-        flatten_with_keys_fn,
-        serialized_type_name,
-        to_dumpable_context,
-        from_dumpable_context,
-    )
-
-
-def _register_pytree_node(cls: type[Any], flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, **options: Any) -> None:
-    """The old name."""
-    if cls not in SUPPORTED_NODES:
-        register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
-
-
-_private_register_pytree_node = _register_pytree_node
-
-
-def _deregister_pytree_node(cls: type[Any]) -> None:
-    SUPPORTED_NODES.pop(cls, None)
-
-
-def register_constant(cls: type[Any]) -> None:
-    """Makes instances of the class containers without children: they are part of the spec and must be hashable and
-    comparable.
-    """
-    if cls.__eq__ is object.__eq__:
-        raise TypeError(
-            f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, got {cls}"
-        )
-    CONSTANT_NODES.add(cls)
-    register_pytree_node(cls, lambda x: ([], x), lambda _, context: context, flatten_with_keys_fn=lambda x: ([], x))
-
-
-def is_constant_class(cls: type[Any]) -> bool:
-    return cls in CONSTANT_NODES
-
-
-def register_dataclass(
-    cls: type[Any],
-    *,
-    field_names: list[str] | None = None,
-    drop_field_names: list[str] | None = None,
-    serialized_type_name: str | None = None,
-) -> None:
-    """Makes instances of a dataclass containers of their fields."""
-    import dataclasses
-
-    names = [f.name for f in dataclasses.fields(cls) if f.init] if field_names is None else list(field_names)
-    names = [n for n in names if n not in (drop_field_names or ())]
-
-    def take_apart(obj: Any) -> tuple[list[Any], Context]:
-        there = [n for n in names if getattr(obj, n) is not None]
-        return [getattr(obj, n) for n in there], (there, [n for n in names if n not in there])
-
-    def with_keys(obj: Any) -> tuple[list[tuple[Any, Any]], Context]:
-        values, context = take_apart(obj)
-        return [(GetAttrKey(n), v) for n, v in zip(context[0], values)], context
-
-    def put_together(values: Iterable[Any], context: Context) -> Any:
-        return cls(**dict(zip(context[0], values)), **dict.fromkeys(context[1]))
-
-    register_pytree_node(
-        cls, take_apart, put_together, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys
-    )
-
-
-# --- the containers of Python
-def _dict_flatten(d: Mapping[Any, Any]) -> tuple[list[Any], Context]:
-    return list(d.values()), list(d.keys())
-
-
-def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
-    return dict(zip(context, values))
-
-
-def _list_flatten(d: list[Any]) -> tuple[list[Any], Context]:
-    return d, None
-
-
-def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
-    return list(values)
-
-
-def _tuple_flatten(d: tuple[Any, ...]) -> tuple[list[Any], Context]:
-    return list(d), None
-
-
-def _tuple_unflatten(values: Iterable[Any], context: Context) -> tuple[Any, ...]:
-    return tuple(values)
-
-
-def _sequence_keys(flatten: FlattenFunc) -> Any:
-    def with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Context]:
-        values, context = flatten(d)
-        return [(SequenceKey(i), v) for i, v in enumerate(values)], context
-
-    return with_keys
-
-
-def _mapping_keys(flatten: FlattenFunc) -> Any:
-    def with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Context]:
-        return [(MappingKey(k), v) for k, v in d.items()], flatten(d)[1]
-
-    return with_keys
-
-
-def _dict_flatten_with_keys(d: Mapping[Any, Any]) -> tuple[list[tuple[Any, Any]], Context]:
-    return [(MappingKey(k), v) for k, v in d.items()], list(d)
-
-
-def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], Context]:
-    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
-
-
-def _tuple_flatten_with_keys(d: tuple[Any, ...]) -> tuple[list[tuple[Any, Any]], Context]:
-    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
-
-
-def _named_keys(d: Any) -> tuple[list[tuple[Any, Any]], Context]:
-    return [(GetAttrKey(n), v) for n, v in zip(type(d)._fields, d)], type(d)
-
-
-def _defaultdict_unflatten(values: Iterable[Any], context: Context) -> Any:
-    return defaultdict(context[0], zip(context[1], values))
-
-
-class _NamedTuple:
-    """Stands for all classes of named tuples in the register."""
-
-
-def _define(
-    kind: type[Any],
-    flatten: FlattenFunc,
-    unflatten: UnflattenFunc,
-    keys: Any,
-    name: str,
-    dump: Any = None,
-    load: Any = None,
-) -> None:
-    register_pytree_node(
-        kind,
-        flatten,
-        unflatten,
-        flatten_with_keys_fn=keys,
-        serialized_type_name=name,
-        to_dumpable_context=dump,
-        from_dumpable_context=load,
-    )
-
-
-_define(tuple, _tuple_flatten, _tuple_unflatten, _sequence_keys(_tuple_flatten), "builtins.tuple")
-_define(list, _list_flatten, _list_unflatten, _sequence_keys(_list_flatten), "builtins.list")
-_define(dict, _dict_flatten, _dict_unflatten, _mapping_keys(_dict_flatten), "builtins.dict")
-_define(
-    _NamedTuple, lambda d: (list(d), type(d)), lambda values, kind: kind(*values), _named_keys, "collections.namedtuple"
-)
-_define(
-    OrderedDict,
-    _dict_flatten,
-    lambda values, context: OrderedDict(zip(context, values)),
-    _mapping_keys(_dict_flatten),
-    "collections.OrderedDict",
-)
-_define(
-    defaultdict,
-    lambda d: (list(d.values()), [d.default_factory, list(d)]),
-    _defaultdict_unflatten,
-    _mapping_keys(lambda d: (list(d.values()), [d.default_factory, list(d)])),
-    "collections.defaultdict",
-)
-_define(
-    deque,
-    lambda d: (list(d), d.maxlen),
-    lambda values, maxlen: deque(values, maxlen=maxlen),
-    _sequence_keys(lambda d: (list(d), d.maxlen)),
-    "collections.deque",
-)
-
-
-def is_namedtuple_class(cls: type) -> bool:
-    """Whether the class was made by `namedtuple` or `NamedTuple`, or derives from one."""
-    return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
-
-
-def is_namedtuple(obj: Any) -> bool:
-    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
-
-
-def is_namedtuple_instance(obj: Any) -> bool:
-    return is_namedtuple_class(type(obj))
-
-
-_is_namedtuple_instance = is_namedtuple_instance
-
-
-def is_structseq_class(cls: type) -> bool:
-    """Whether the class is one of C's named tuples, such as what `torch.max` returns in PyTorch."""
-    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
-
-
-def is_structseq(obj: Any) -> bool:
-    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
-
-
-def _get_node_type(tree: Any) -> Any:
-    kind = type(tree)
-    return _NamedTuple if kind not in SUPPORTED_NODES and is_namedtuple_class(kind) else kind
-
-
-def tree_is_leaf(tree: PyTree, is_leaf: Leaf = None) -> bool:
-    """Whether the tree is not a container."""
-    return is_leaf is not None and is_leaf(tree) or _get_node_type(tree) not in SUPPORTED_NODES
-
-
-_is_leaf = tree_is_leaf
 
 
 # --- specs
-class TreeSpec:
-    """What is left of a tree without its leaves: the class of the container, its context (keys), the specs of its
-    children.
-    """
-
-    __slots__ = ("type", "_context", "_children", "num_nodes", "num_leaves", "num_children")
-    num_nodes: int
-    num_leaves: int
-
-    def __init__(self, type: Any, context: Context, children: list[TreeSpec]) -> None:
-        self.type, self._context, self._children = type, context, children
-        self.num_children = len(children)
-        self.num_nodes = 1 + sum(c.num_nodes for c in children)
-        self.num_leaves = sum(c.num_leaves for c in children) if type is not None else 1
-
-    @property
-    def context(self) -> Context:
-        return self._context
-
-    @property
-    def children_specs(self) -> list[TreeSpec]:
-        return self._children
-
-    def is_leaf(self) -> bool:
-        return self.type is None
-
-    def children(self) -> list[TreeSpec]:
-        return list(self._children)
-
-    def child(self, index: int) -> TreeSpec:
-        return self._children[index]
-
-    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
-        """The tree with these leaves."""
-        return tree_unflatten(leaves, self)
-
-    def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
-        """The subtrees that stand where this spec has leaves; ValueError where the tree does not fit."""
-        found: list[PyTree] = []
-        self._up_to(tree, found)
-        return found
-
-    def _up_to(self, tree: PyTree, found: list[PyTree]) -> None:
-        if self.is_leaf():
-            found.append(tree)
-            return
-        kind = _get_node_type(tree)
-        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):
-            raise ValueError(f"Type mismatch; expected {self.type!r}, but got {kind!r}.")
-        if kind in _DICTS:
-            keys = self._context[1] if self.type is defaultdict else self._context
-            if set(keys) != set(tree):
-                raise ValueError(
-                    f"Node keys mismatch: missing key(s): {[k for k in keys if k not in tree]}, "
-                    f"additional key(s): {[k for k in tree if k not in set(keys)]}."
-                )
-            children = [tree[k] for k in keys]
-        else:
-            children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
-            if len(children) != self.num_children:
-                raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
-            if kind is not deque and context != self._context:
-                raise ValueError(f"Node context mismatch for custom node type {self.type!r}.")
-        for spec, child in zip(self._children, children):
-            spec._up_to(child, found)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TreeSpec):
-            return NotImplemented
-        return self.type == other.type and self._context == other._context and self._children == other._children
-
-    def __hash__(self) -> int:
-        context = tuple(self._context) if self.type in (dict, OrderedDict) else self._context
-        try:
-            hashed = hash(context)
-        except TypeError:
-            hashed = 0
-        return hash((self.type, hashed, tuple(self._children)))
-
-    def __repr__(self, indent: int = 0) -> str:
-        """As PyTorch prints it: children after the first on lines of their own."""
-        if self.is_leaf():
-            return "*"
-        start = f"TreeSpec({self.type.__name__}, {self._context}, ["
-        inner = [child.__repr__(indent + 2) for child in self._children]
-        return start + (",\n" + " " * (indent + 2)).join(inner) + "])"
-
-
-_DICTS = {dict, OrderedDict, defaultdict}
-
-
-class LeafSpec(TreeSpec):
-    """The spec of a leaf."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__(None, None, [])
-
-
-_LEAF = LeafSpec()
-
-
-def treespec_leaf() -> LeafSpec:
-    return _LEAF
-
-
-def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
-    """The spec of a tuple of such children."""
-    return TreeSpec(tuple, None, list(iterable))
-
-
-def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
-    """The spec of a dict of such children."""
-    specs = dict(mapping, **kwargs)
-    return TreeSpec(dict, list(specs), list(specs.values()))
-
-
 # --- taking apart and putting together
 def _flatten_into(tree: PyTree, leaves: list[Any], is_leaf: Leaf) -> TreeSpec:
     if is_leaf is not None and is_leaf(tree):
@@ -475,27 +104,6 @@ def tree_flatten(tree: PyTree, is_leaf: Leaf = None) -> tuple[list[Any], TreeSpe
     """The leaves from left to right, and the spec that puts them together again."""
     leaves: list[Any] = []
     return leaves, _flatten_into(tree, leaves, is_leaf)
-
-
-def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """The tree that has these leaves; ValueError where there are too many or too few."""
-    if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"Expected `treespec` to be an instance of TreeSpec but got item of type {type(treespec)}.")
-    given = list(leaves)
-    if len(given) != treespec.num_leaves:
-        raise ValueError(
-            f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers to a pytree that holds "
-            f"{treespec.num_leaves} items ({treespec})."
-        )
-    return _put_together(iter(given), treespec)
-
-
-def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> PyTree:
-    if spec.is_leaf():
-        return next(leaves)
-    return SUPPORTED_NODES[spec.type].unflatten_fn(
-        [_put_together(leaves, child) for child in spec._children], spec._context
-    )
 
 
 def tree_iter(tree: PyTree, is_leaf: Leaf = None) -> Iterator[Any]:
