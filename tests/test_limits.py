@@ -21,7 +21,6 @@ LONG_FILES = {
     "src/mindtorch_v2/_backends/sparse/functions.py",
     "src/mindtorch_v2/_ops/linalg.py",
     "src/mindtorch_v2/_python/tensor_methods.py",
-    "src/mindtorch_v2/distributions/constraints.py",
     "src/mindtorch_v2/nn/modules/loss.py",
     "src/mindtorch_v2/nn/modules/rnn.py",
     "src/mindtorch_v2/profiler/load/build.py",

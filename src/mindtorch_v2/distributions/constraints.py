@@ -8,6 +8,7 @@ from typing import Any
 import mindtorch_v2 as torch
 
 from .._tensor import Tensor
+from ._bounds import Constraint, _Between, _FromAbove, _FromBelow
 
 __all__ = [
     "Constraint",
@@ -43,21 +44,6 @@ __all__ = [
     "symmetric",
     "unit_interval",
 ]
-
-
-class Constraint:
-    """A region. `check(value)` tells for every event of the last `event_dim` dimensions whether it lies inside."""
-
-    is_discrete: Any = False
-    event_dim: Any = 0
-    _printed_names: tuple[str, ...] = ()  # attributes in the text of the constraint
-
-    def check(self, value: Any) -> Tensor:
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={getattr(self, name)}" for name in self._printed_names)
-        return f"{type(self).__name__.lstrip('_')}({values})"
 
 
 class _Dependent(Constraint):
@@ -186,36 +172,6 @@ class _OneHot(Constraint):
 
     def check(self, value: Any) -> Tensor:
         return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
-
-
-class _FromBelow(Constraint):
-    """A constraint with a lower bound."""
-
-    _printed_names = ("lower_bound",)
-
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        super().__init__()
-
-
-class _FromAbove(Constraint):
-    """A constraint with an upper bound."""
-
-    _printed_names = ("upper_bound",)
-
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
-        super().__init__()
-
-
-class _Between(Constraint):
-    """A constraint with both bounds."""
-
-    _printed_names = ("lower_bound", "upper_bound")
-
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
-        super().__init__()
 
 
 class _IntegerInterval(_Between):
