@@ -149,8 +149,17 @@ def test_own_formulas_see_shapes_or_values():
     assert seen == [(((4, 5), (4, 5)), (4, 5), {"alpha": 2})]
 
 
-def test_registering(monkeypatch):
-    monkeypatch.setattr(flop_counter, "flop_registry", dict(flop_counter.flop_registry))
+@pytest.fixture
+def registry():
+    """The table of formulas, as it was before when the test ends."""
+    table = flop_counter.flop_registry
+    before = dict(table)
+    yield table
+    table.clear()
+    table.update(before)
+
+
+def test_registering(registry):
     with pytest.raises(ValueError, match="expected each target to be OpOverloadPacket"):
         register_flop_formula(aten.tanh.default)(lambda x: x)
     with pytest.raises(RuntimeError, match="duplicate registrations for aten.mm"):
