@@ -43,6 +43,7 @@ _LAZY = {
     "load_ranks": "profiler.results.ranks",
     "flight_recorder": "profiler.capture.api",
     "listen": "profiler.capture.api",
+    "in_background": "profiler.results.background",
     "_utils": "",
     "_memory_profiler": "",
     "_pattern_matcher": "",

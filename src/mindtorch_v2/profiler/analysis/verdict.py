@@ -8,6 +8,7 @@ from .device import DeviceUse
 from .phases import LABELS, Phase, Phases
 
 _INPUT_SHARE = 0.25  # of the steps' time spent waiting for data
+_NEARLY_ALWAYS = 0.9  # of the time in which a device has launched work to do
 _PYTHON_SHARE = 0.4  # of the steps' time spent in Python between operators
 
 
@@ -40,9 +41,9 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
     if devices:
         slowest = max(devices, key=lambda use: use.busy_ns)
         if slowest.bound == "device":
-            return Verdict(
-                "device", "Device-bound: the device nearly always has launched work waiting.", evidence, shares
-            )
+            share = slowest.supplied_share
+            supplied = "nearly always" if share >= _NEARLY_ALWAYS else f"{share:.0%} of the time"
+            return Verdict("device", f"Device-bound: the device has launched work to do {supplied}.", evidence, shares)
         return Verdict("host", "Host-bound: the device mostly waits for the host to launch work.", evidence, shares)
     work = sum(total[LABELS[p]] for p in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.COPIES)) / whole
     if python >= _PYTHON_SHARE or python > work:
