@@ -42,7 +42,7 @@ def attribute_work(events: list[dict[str, Any]], log: Counter[str]) -> list[dict
     kept = [e for e in events if e.get("pid") not in derived]
     if len(kept) < len(events):
         log["tracks that sum up others (Overlap Analysis) were left out"] += 1
-    number_of_work = _linked(kept, set(hardware))
+    number_of_work = _launching_ids(kept, set(hardware))
     for event in kept:
         if event.get("ph") == "X" and event.get("pid") in hardware:
             _as_work(event, hardware.index(event["pid"]), number_of_work)
@@ -69,7 +69,7 @@ def _whole(value: Any, default: Any) -> Any:
     return value if isinstance(value, int) else default
 
 
-def _linked(events: Sequence[dict[str, Any]], hardware: set[Any]) -> dict[tuple[Any, Any, Any], int]:
+def _launching_ids(events: Sequence[dict[str, Any]], hardware: set[Any]) -> dict[tuple[Any, Any, Any], int]:
     """The number of the launching operator for each beginning of work: (process, track, time)."""
     slices: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
     for event in events:

@@ -49,23 +49,23 @@ class InputTable(InputTexts):
 
     def describe(self, index: int, text: bytes) -> InputDescription:
         args = _DECODER.decode("{" + text.decode("utf-8", "surrogateescape") + "}")
-        return self._described(args, bool(self._operators[index]))
+        return self._describe(args, bool(self._operators[index]))
 
-    def _described(self, args: dict[str, Any], is_operator: bool) -> InputDescription:
+    def _describe(self, args: dict[str, Any], is_operator: bool) -> InputDescription:
         if not any(key in args for key in _DESCRIBED):  # as kernels' and runtime calls'
             return InputDescription((), (), (), (), tuple([self._pair(key, value) for key, value in args.items()]))
-        types = tuple([str(name) for name in _listed(args.pop(_TYPES, None))])
+        types = tuple([str(name) for name in _as_list(args.pop(_TYPES, None))])
         shapes, strides = (
-            tuple([_dimensions(item) for item in _listed(args.pop(key, None))]) for key in (_SHAPES, _STRIDES)
+            tuple([_dimensions(item) for item in _as_list(args.pop(key, None))]) for key in (_SHAPES, _STRIDES)
         )
-        texts = _listed(args.pop(_VALUES, None))
-        values = tuple([_value(text, i, types) if is_operator else _shown(text) for i, text in enumerate(texts)])
+        texts = _as_list(args.pop(_VALUES, None))
+        values = tuple([_value(text, i, types) if is_operator else _scope_text(text) for i, text in enumerate(texts)])
         length = max(len(types), len(shapes), len(values)) if shapes else 0
         return InputDescription(
-            _padded(shapes, length, ()),
-            _padded(strides, length, ()),
-            _padded(types, length, ""),
-            _padded(values, length, None),
+            _pad(shapes, length, ()),
+            _pad(strides, length, ()),
+            _pad(types, length, ""),
+            _pad(values, length, None),
             tuple([self._pair(key, value) for key, value in args.items()]),
         )
 
@@ -75,11 +75,11 @@ class InputTable(InputTexts):
         return self._pairs.setdefault((key, type(pair[1]), pair[1]), pair)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _padded(values: tuple[Any, ...], length: int, missing: Any) -> tuple[Any, ...]:
+def _pad(values: tuple[Any, ...], length: int, missing: Any) -> tuple[Any, ...]:
     return values if len(values) >= length else values + (missing,) * (length - len(values))
 
 
@@ -129,7 +129,7 @@ def _value(text: Any, place: int, types: tuple[str, ...]) -> Any:
     return _scalar(text)
 
 
-def _shown(text: Any) -> str | None:
+def _scope_text(text: Any) -> str | None:
     """What a user gave to a scope, as it was given."""
     return None if text == "" else str(text)
 

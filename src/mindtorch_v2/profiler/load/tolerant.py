@@ -34,12 +34,12 @@ def read_text(path: str | os.PathLike[str], log: Counter[str]) -> str:
             data = Contents(path, raw).read()
         except GZIP_ERRORS:
             raw.seek(0)
-            data = _unpacked(raw) if packed else b""
+            data = _decompress(raw) if packed else b""
             log["its compressed data is cut off or damaged; what comes before was read"] += 1
     return data.decode("utf-8-sig", errors="surrogateescape")
 
 
-def _unpacked(raw: io.BufferedIOBase | io.BufferedReader) -> bytes:
+def _decompress(raw: io.BufferedIOBase | io.BufferedReader) -> bytes:
     unpacker, parts = zlib.decompressobj(31), []
     while piece := raw.read(_PIECE):
         try:
@@ -74,7 +74,7 @@ def events_of(text: str, log: Counter[str]) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             end = _NEXT_EVENT.search(text, at + 1)
             stop = end.end() if end else len(text)
-            event = _mended(text[at:stop].rstrip().rstrip(","), log)
+            event = _mend_event(text[at:stop].rstrip().rstrip(","), log)
             at = stop
         if isinstance(event, dict):
             yield event
@@ -94,14 +94,14 @@ def _is_closed(text: str) -> bool:
     return "]" in text[-4096:]
 
 
-def _mended(text: str, log: Counter[str]) -> Any:
+def _mend_event(text: str, log: Counter[str]) -> Any:
     """An event whose text is no JSON, or None."""
     mended = _BAD_ESCAPE.sub(r"\\\\", text)
     mended = re.sub(r":\s*(?=[,}\]])", ": null", mended)
     mended = re.sub(r",\s*(?=[}\]])", "", mended)
     for attempt, what in (
         (mended, "backslashes, commas or missing values"),
-        (_TEXT_MEMBER.sub(_quoted, mended), "quotes inside names"),
+        (_TEXT_MEMBER.sub(_escape_quotes, mended), "quotes inside names"),
     ):
         try:
             event = json.loads(attempt, strict=False)
@@ -113,5 +113,5 @@ def _mended(text: str, log: Counter[str]) -> Any:
     return None
 
 
-def _quoted(found: re.Match[str]) -> str:
+def _escape_quotes(found: re.Match[str]) -> str:
     return found.group(1) + _BARE_QUOTE.sub(r"\"", found.group(2)) + found.group(3)

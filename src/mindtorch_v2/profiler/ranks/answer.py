@@ -48,7 +48,7 @@ class JobAnswer:
 
     def __init__(self, summaries: Sequence[RankSummary], problems: Sequence[str] = ()) -> None:
         self.problems = list(problems)
-        self.ranks = self._distinct(_numbered(summaries))
+        self.ranks = self._distinct(_assign_ranks(summaries))
         self.alignments: list[Alignment] = align(self.ranks)
         self._note_alignment()
         self.meetings: Meetings = meet(self.ranks, self.alignments)
@@ -166,7 +166,7 @@ class JobAnswer:
         }
 
 
-def _numbered(summaries: Sequence[RankSummary]) -> list[RankSummary]:
+def _assign_ranks(summaries: Sequence[RankSummary]) -> list[RankSummary]:
     """Ranks that neither their profile nor their file's name numbers get the free numbers, in the order given."""
     from dataclasses import replace
 

@@ -65,7 +65,7 @@ class _Rows(NamedTuple):
 
 def meet(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) -> Meetings:
     """Finds the collectives of each rank on the others. A rank that is not aligned takes no part."""
-    rows = _joined(ranks, alignments)
+    rows = _join_rows(ranks, alignments)
     order = np.lexsort((rows.start, rows.key))
     key = rows.key[order]
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else np.zeros(0, np.int64)
@@ -102,7 +102,7 @@ def meet(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) -> Meeti
     )
 
 
-def _joined(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) -> _Rows:
+def _join_rows(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) -> _Rows:
     keys: dict[Key, int] = {}
     names: list[str] = []
     columns: list[list[np.ndarray]] = [[] for _ in range(8)]

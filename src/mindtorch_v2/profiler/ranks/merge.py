@@ -12,14 +12,14 @@ from ..store.event_store import EventStore, MemoryTable
 from ..store.join import concat
 
 
-def merged(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:
+def merge_stores(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:
     """One store of several: (rank, nanoseconds to add to the store's times, store) each. Streams of rank N are on
     device N."""
     parts, names, base = [], {}, 0
     for rank, shift, store in stores:
         pid = _process(rank)
         names[str(pid)] = f"rank {rank}"
-        parts.append(_moved(store, rank, pid, shift, base))
+        parts.append(_shift_store(store, rank, pid, shift, base))
         base += max((thread.number for thread in store.threads), default=0)
     joined = concat(parts)
     first = stores[0][2].metadata
@@ -40,7 +40,7 @@ def _process(rank: int) -> int:
     return (1 << 24) + rank
 
 
-def _moved(store: EventStore, rank: int, pid: int, shift: int, base: int) -> EventStore:
+def _shift_store(store: EventStore, rank: int, pid: int, shift: int, base: int) -> EventStore:
     columns = dict(store.columns)
     for name in ("start_ns", "end_ns"):
         columns[name] = columns[name] + shift

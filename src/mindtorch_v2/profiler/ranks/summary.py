@@ -111,7 +111,7 @@ def summarize(store: EventStore, path: str = "", problems: list[str] | None = No
     shift = store.metadata.epoch_offset_ns
     own_offset = clock.get("epoch_offset_ns")
     unix = own_offset if isinstance(own_offset, int) else shift
-    moved = _moved(find_collectives(store, rows, times.exposed_ns), shift - unix)
+    moved = _shift_times(find_collectives(store, rows, times.exposed_ns), shift - unix)
     first, last = window_of(store)
     found = _RANK_IN_NAME.search(os.path.basename(path))
     rank = told.get("rank", int(found.group(1)) if found else -1)
@@ -140,7 +140,7 @@ def _step_columns(steps: Steps, shift: int) -> tuple[np.ndarray, np.ndarray, np.
     return steps.number, steps.start_ns + shift, steps.end_ns + shift
 
 
-def _moved(found: Collectives, shift: int) -> Collectives:
+def _shift_times(found: Collectives, shift: int) -> Collectives:
     """The same on the rank's own clock: a trace's times count from another moment."""
     from dataclasses import replace
 

@@ -184,8 +184,8 @@ class InputTable:
         key = (None, *map(_key_of, values), tuple((n, _key_of(v)) for n, v in pairs))
         found = self._numbers.get(key)
         if found is None:
-            shown = tuple((n, _shown(v)) for n, v in pairs)
-            found = self._add(key, [_describe(v, False) for v in values], shown)
+            kept = tuple((n, _keepable(v)) for n, v in pairs)
+            found = self._add(key, [_describe(v, False) for v in values], kept)
         return found
 
     def of_text(self, text: str) -> int:
@@ -202,10 +202,10 @@ class InputTable:
         return len(self._descriptions) - 1
 
 
-def _shown(value: Any) -> Any:
+def _keepable(value: Any) -> Any:
     """A keyword's value as it may be kept: numbers, strings and lists of them; a tensor as its description."""
     if isinstance(value, (list, tuple)):
-        return tuple(map(_shown, value))
+        return tuple(map(_keepable, value))
     if value is None or isinstance(value, _SCALARS):
         return value
     described = _describe(value, False)

@@ -97,14 +97,14 @@ def _about(store: EventStore) -> dict[str, Any]:
         "streams": len(store.threads) - len(hosts),
         "source": "a loaded trace" if meta.is_foreign else "a profile of this package",
     }
-    about |= {key: _shown(text) for key, text in list(meta.user.items())[:40]}
-    properties = _shown(meta.device_properties)
+    about |= {key: _readable(text) for key, text in list(meta.user.items())[:40]}
+    properties = _readable(meta.device_properties)
     if properties not in ("[]", ""):
         about["devices"] = properties
     return {key: value for key, value in about.items() if value not in ("", 0)}
 
 
-def _shown(text: str) -> str:
+def _readable(text: str) -> str:
     """A JSON text as a person reads it."""
     try:
         value = json.loads(text)

@@ -44,7 +44,7 @@ def page(profiles: list[dict[str, Any]]) -> str:
         "STYLE": asset("style.css"),
         "SCRIPT": "\n".join(asset(name) for name in SCRIPTS),
         "DATA": as_script_data(profiles),
-        "TITLE": _escaped(", ".join(p["title"] for p in profiles)[:200] or "profile"),
+        "TITLE": _escape(", ".join(p["title"] for p in profiles)[:200] or "profile"),
     }
     pieces = template.split("%%")  # text, name, text, name, ..., text
     return "".join(piece if i % 2 == 0 else parts[piece] for i, piece in enumerate(pieces))
@@ -56,7 +56,7 @@ def as_script_data(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(f"&#{ord(c)};" if c in "<>&\"'" or not c.isprintable() else c for c in text)
 
 

@@ -33,7 +33,7 @@ _TIME_PLANES = 6  # 2**48 ns: three days
 
 
 @dataclass(frozen=True)
-class Placed:
+class Layout:
     """Rows in lanes: for each kept row its lane, and what each lane is."""
 
     rows: np.ndarray  # row numbers of the store, in the order of the packed columns; -1 for merged events
@@ -51,26 +51,26 @@ def timeline(
 ) -> tuple[dict[str, Any], dict[int, int]]:
     """The timeline as JSON, and where each of the `wanted` rows stands in it (those are kept in any case)."""
     store = tree.store
-    keep = _kept(store, steps, wanted, most)
-    placed = _placed(store, keep)
+    keep = _rows_to_keep(store, steps, wanted, most)
+    layout = _lay_out(store, keep)
     origin = min(window_of(store)[0], int(steps.start_ns[0]))
     place = np.full(len(store) + 1, -1, np.int64)
-    is_event = placed.rows >= 0
-    place[placed.rows[is_event]] = np.flatnonzero(is_event)
+    is_event = layout.rows >= 0
+    place[layout.rows[is_event]] = np.flatnonzero(is_event)
     data = {
-        "tracks": placed.tracks,
-        "lanes": [[t, d, n] for (t, d), n in zip(placed.lanes, placed.lane_sizes)],
-        "count": len(placed.rows),
+        "tracks": layout.tracks,
+        "lanes": [[t, d, n] for (t, d), n in zip(layout.lanes, layout.lane_sizes)],
+        "count": len(layout.rows),
         "events": len(store),
         "shown": int(is_event.sum()),
-        "columns": _columns(tree, placed, origin),
-        **_texts(tree, placed),
+        "columns": _columns(tree, layout, origin),
+        **_texts(tree, layout),
         "flows": _flows(tree, place),
     }
     return data, {row: int(place[row]) for row in wanted if place[row] >= 0}
 
 
-def _kept(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.ndarray:
+def _rows_to_keep(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.ndarray:
     """Which rows are shown one by one: all where they fit; else the slowest and the median step wholly (if they
     fit), and of the others the longest rows. What encloses a shown row is shown.
     """
@@ -96,7 +96,7 @@ def _kept(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.n
     return keep
 
 
-def _placed(store: EventStore, keep: np.ndarray) -> Placed:
+def _lay_out(store: EventStore, keep: np.ndarray) -> Layout:
     track, tracks = tracks_of(store)
     depth = depths_of(store, track)
     start, end, name, count, rows = (
@@ -107,7 +107,7 @@ def _placed(store: EventStore, keep: np.ndarray) -> Placed:
         np.arange(len(store)),
     )
     if not keep.all():
-        extra = _merged(store, keep, track, depth)
+        extra = _merge_neighbours(store, keep, track, depth)
         start, end, name, count, rows, track, depth = (
             np.concatenate([column[keep], more])
             for column, more in zip((start, end, name, count, rows, track, depth), extra)
@@ -118,7 +118,7 @@ def _placed(store: EventStore, keep: np.ndarray) -> Placed:
     sizes = np.diff(np.append(begins, len(order))).tolist()
     for t, info in enumerate(tracks):
         info["depth"] = int(depth[track == t].max(initial=0)) + 1 if (track == t).any() else 0
-    return Placed(
+    return Layout(
         rows[order],
         start[order],
         end[order],
@@ -130,7 +130,9 @@ def _placed(store: EventStore, keep: np.ndarray) -> Placed:
     )
 
 
-def _merged(store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.ndarray) -> tuple[np.ndarray, ...]:
+def _merge_neighbours(
+    store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Neighbours in a lane that are not shown, as one event each: (start, end, name, count, row, track, depth). They
     merge until the next shown one or the next gap that can be seen; the count includes all that is below them."""
     is_top = ~keep & np.append(keep, True)[store.parent]
@@ -157,20 +159,20 @@ def _merged(store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.nd
 # ----------------------------------------------------------------------------------------------------------
 
 
-def _columns(tree: EventTree, placed: Placed, origin: int) -> dict[str, str]:
-    starts = placed.start - origin
-    begins = np.cumsum([0, *placed.lane_sizes])[:-1]
+def _columns(tree: EventTree, layout: Layout, origin: int) -> dict[str, str]:
+    starts = layout.start - origin
+    begins = np.cumsum([0, *layout.lane_sizes])[:-1]
     delta = np.diff(starts, prepend=0)
     delta[begins] = starts[begins]
     return {
-        "start": packed(delta, _TIME_PLANES),
-        "length": packed(placed.end - placed.start, _TIME_PLANES),
-        "merged": packed(placed.count, 3),
-        "kind": packed(np.where(placed.rows >= 0, tree.store.kind[placed.rows], 0), 1),
+        "start": pack(delta, _TIME_PLANES),
+        "length": pack(layout.end - layout.start, _TIME_PLANES),
+        "merged": pack(layout.count, 3),
+        "kind": pack(np.where(layout.rows >= 0, tree.store.kind[layout.rows], 0), 1),
     }
 
 
-def packed(values: np.ndarray, planes: int) -> str:
+def pack(values: np.ndarray, planes: int) -> str:
     """Whole numbers from 0, as planes of bytes, deflated, in base64."""
     raw = np.ascontiguousarray(values.astype("<i8")).view(np.uint8).reshape(-1, 8)[:, :planes]
     compressor = zlib.compressobj(6, zlib.DEFLATED, -15)
@@ -179,11 +181,11 @@ def packed(values: np.ndarray, planes: int) -> str:
     )
 
 
-def _texts(tree: EventTree, placed: Placed) -> dict[str, Any]:
+def _texts(tree: EventTree, layout: Layout) -> dict[str, Any]:
     """Names of events, and what a click on one tells besides its time: shapes and the user's line."""
     store = tree.store
-    rows = placed.rows
-    made = _table("names", store.strings, placed.name, _NAME_CHARACTERS)
+    rows = layout.rows
+    made = _table("names", store.strings, layout.name, _NAME_CHARACTERS)
     if store.inputs:
         texts = [str(plain_shapes(inputs.shapes)) for inputs in store.inputs]
         made |= _table("shapes", texts, np.where(rows >= 0, store.columns["inputs"][rows], -1), _TEXT_CHARACTERS)
@@ -206,7 +208,7 @@ def _table(name: str, texts: Sequence[str], index: np.ndarray, characters: int) 
     return {
         name: [cut(texts[i]) for i in chosen[:fits].tolist()],
         f"{name}_left_out": len(chosen) - fits,
-        f"{name}_index": packed(number[np.where(index >= 0, index, -1)], 3),
+        f"{name}_index": pack(number[np.where(index >= 0, index, -1)], 3),
     }
 
 
@@ -225,8 +227,8 @@ def _flows(tree: EventTree, place: np.ndarray) -> dict[str, Any]:
     both = np.flatnonzero((source >= 0) & (target >= 0))
     shown = both[:MOST_FLOWS]
     return {
-        "from": packed(source[shown], 3),
-        "to": packed(target[shown], 3),
+        "from": pack(source[shown], 3),
+        "to": pack(target[shown], 3),
         "count": len(shown),
         "left_out": len(source) - len(shown),
     }

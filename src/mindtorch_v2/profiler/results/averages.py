@@ -26,7 +26,7 @@ def average_entries(
 ) -> list[FunctionEventAvg]:
     """The groups of a source's entries, in the order of first appearance."""
     group, first = group_entries(source.tree, entries, by_shape, stack_n, by_overload)
-    rows = _summed(source, entries, group, first)
+    rows = _sum_groups(source, entries, group, first)
     for row in rows:
         event = row._first
         assert event is not None
@@ -38,14 +38,14 @@ def average_entries(
 
 def total_of_entries(source: EventSource, entries: np.ndarray) -> FunctionEventAvg:
     """All entries as one group; what is not a sum is that of the last."""
-    row = _summed(source, entries, np.zeros(len(entries), np.int64), entries[-1:])[0]
+    row = _sum_groups(source, entries, np.zeros(len(entries), np.int64), entries[-1:])[0]
     assert row._first is not None
     for name in ("input_shapes", "overload_name", "stack"):
         setattr(row, name, getattr(row._first, name))
     return row
 
 
-def _summed(
+def _sum_groups(
     source: EventSource, entries: np.ndarray | None, group: np.ndarray, first: np.ndarray
 ) -> list[FunctionEventAvg]:
     """One row per group with its sums and the plain attributes of the entry in `first`."""

@@ -181,8 +181,8 @@ class BasicEvaluation:
         suspects = [key for key in self.metrics if key.intervals_overlap(falls)]
         if not suspects:
             return []
-        idle = _standardised([self.metrics[key].fraction_idle_time for key in suspects])
-        own = _standardised([self.metrics[key].self_time_ns for key in suspects])
+        idle = _standardise([self.metrics[key].fraction_idle_time for key in suspects])
+        own = _standardise([self.metrics[key].self_time_ns for key in suspects])
         order = np.argsort(-(idle + _WEIGHT_OF_SELF_TIME * own), kind="stable")
         return [suspects[i] for i in order[:length].tolist()]
 
@@ -234,7 +234,7 @@ def _is_launch(event: Any) -> bool:
     return not _is_device_work(event) and _launch().fullmatch(_name(event)) is not None
 
 
-def _standardised(values: Sequence[float]) -> np.ndarray:
+def _standardise(values: Sequence[float]) -> np.ndarray:
     """The values in deviations from their mean; zeros where all are the same."""
     array = np.array(values, np.float64)
     deviation = array.std(ddof=1) if len(array) > 1 else 0.0

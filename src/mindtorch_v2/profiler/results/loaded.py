@@ -56,7 +56,7 @@ class LoadedProfile(Results):
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        return {key: _parsed(text) for key, text in self.store.metadata.user.items()}
+        return {key: _parse(text) for key, text in self.store.metadata.user.items()}
 
     def __str__(self) -> str:
         return self.table()
@@ -66,7 +66,7 @@ class LoadedProfile(Results):
         return f"<LoadedProfile of {len(self.store)} rows{source}>"
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

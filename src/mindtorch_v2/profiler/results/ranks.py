@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ..export import chrome_trace
 from ..ranks.answer import JobAnswer
 from ..ranks.fleet import load_job
-from ..ranks.merge import merged
+from ..ranks.merge import merge_stores
 from ..ranks.summary import RankSummary, read_store
 from ..report.ranks import write_ranks
 from ..store.event_store import EventStore
@@ -67,7 +67,7 @@ class RanksProfile(JobAnswer):
             store = read_store(summary.path)[0]
             own = store.metadata.epoch_offset_ns - summary.unix_offset_ns  # from the file's times to the rank's clock
             parts.append((rank, own + self.alignments[place[rank]].offset_ns, store))
-        joined = merged(parts)
+        joined = merge_stores(parts)
         return joined.with_metadata(epoch_offset_ns=self.ranks[0].unix_offset_ns)
 
     def export_chrome_trace(self, path: Path, ranks: Iterable[int] | None = None) -> None:

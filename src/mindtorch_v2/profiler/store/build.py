@@ -33,8 +33,8 @@ def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     low = int(values.min())
     marked = np.zeros(int(values.max()) - low + 1, bool)
     marked[values - low] = True
-    place = np.cumsum(marked) - 1
-    return np.flatnonzero(marked) + low, place[values - low]
+    index = np.cumsum(marked) - 1
+    return np.flatnonzero(marked) + low, index[values - low]
 
 
 class _Strings:
@@ -58,7 +58,7 @@ def build_store(recording: Recording) -> EventStore:
     excess = _keep_within(threads, window.options)
     for thread in threads:
         thread.nest()
-    columns, memory = _joined(threads, infos)
+    columns, memory = _join_threads(threads, infos)
     held, (references, given_rows), owned_rows = held_table(window), *tensor_rows(threads, window)
     memory, scratch = sorted_by_holder(with_strays(window, memory), held)
     memory, lost_memory = bounded_memory(memory, window.options)
@@ -96,7 +96,7 @@ def _described(
 ) -> dict[str, Any]:
     """Turns the columns into indices of the store's side tables, which are returned by name, and adds the steps."""
     _name(window.labels, columns, strings)
-    columns["inputs"], owned_inputs, inputs = _compacted(
+    columns["inputs"], owned_inputs, inputs = _compact_inputs(
         columns["inputs"], owned_inputs, window.inputs.__getitem__, window.options.describes_inputs, columns["kind"]
     )
     columns["stack"], stacks = _stack_table(window.stacks, columns["stack"], strings, window.options)
@@ -136,8 +136,10 @@ def _keep_within(threads: list[ThreadRows], options: Options) -> int:
     return excess
 
 
-def _joined(threads: list[ThreadRows], infos: list[ThreadInfo]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The kept rows and the memory records of all threads, with row numbers of the joined table.
+def _join_threads(
+    threads: list[ThreadRows], infos: list[ThreadInfo]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The kept rows and the memory records of all threads, with row indices of the joined table.
 
     Tasks are added to `infos`.
     """
@@ -178,14 +180,14 @@ def _joined(threads: list[ThreadRows], infos: list[ThreadInfo]) -> tuple[dict[st
 
 
 def _with_tasks(thread: ThreadRows, number: int, infos: list[ThreadInfo]) -> np.ndarray:
-    """Per kept row: the place of its thread, or of its task, which is added."""
+    """Per kept row: the index of its thread, or of its task, which is added."""
     lanes, which = np.unique(thread.lane[thread.keep], return_inverse=True)
-    places = []
+    threads_of_lanes = []
     for lane in lanes.tolist():
-        places.append(number if lane == 0 else len(infos))
+        threads_of_lanes.append(number if lane == 0 else len(infos))
         if lane != 0:
             infos.append(thread.thread.info._replace(name=thread.thread.tasks[lane], task=lane))
-    return np.array(places, np.int64)[which] if places else np.zeros(0, np.int64)
+    return np.array(threads_of_lanes, np.int64)[which] if threads_of_lanes else np.zeros(0, np.int64)
 
 
 def _one(parts: list[np.ndarray]) -> np.ndarray:
@@ -208,7 +210,7 @@ def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> N
         columns["name"], columns["overload"] = names[place], overloads[place]
 
 
-def _compacted(
+def _compact_inputs(
     index: np.ndarray, further: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Input descriptions that this window's events (`index`) and owned tensors (`further`) refer to. What a user gave

@@ -26,16 +26,16 @@ def add_device_rows(
     step_at: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[dict[str, np.ndarray], list[ThreadInfo]]:
     """Appends a row for each thing that devices did, and their streams to the threads. Host rows of runtime calls
-    carry the launch's number as their sequence number; here it becomes their correlation. What was launched by
+    carry the launch's id as their sequence id; here it becomes their correlation. What was launched by
     threads whose calls are not recorded is there too: nothing leads to it, and it belongs to the step in which it
     began (`step_at` tells it of times).
     """
     calls = columns["kind"] == Kind.RUNTIME
-    number = np.where(calls, columns["sequence_nr"], -1)
-    columns = {**columns, "sequence_nr": np.where(calls, -1, columns["sequence_nr"]), "correlation": number}
-    calling = np.flatnonzero(calls), number[calls]
+    launch_id = np.where(calls, columns["sequence_nr"], -1)
+    columns = {**columns, "sequence_nr": np.where(calls, -1, columns["sequence_nr"]), "correlation": launch_id}
+    calling = np.flatnonzero(calls), launch_id[calls]
     every, parts = list(threads), []
-    for place, (device, result) in enumerate(results):
+    for index, (device, result) in enumerate(results):
         rows, streams = _rows_of_device(
             columns,
             strings,
@@ -43,7 +43,7 @@ def add_device_rows(
             result.work,
             _rows_of(*calling, result.work.number),
             device,
-            _FURTHER * place,
+            _FURTHER * index,
             step_at,
         )
         every += streams
@@ -92,9 +92,9 @@ def _rows_of_device(
     }, streams
 
 
-def _rows_of(rows: np.ndarray, numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Of each wanted number the row that has it, or -1."""
-    order = np.argsort(numbers, kind="stable")
-    rows, numbers = np.append(rows[order], -1), np.append(numbers[order], np.iinfo(np.int64).max)
-    place = np.searchsorted(numbers[:-1], wanted)
-    return np.where(numbers[place] == wanted, rows[place], -1)
+def _rows_of(rows: np.ndarray, ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Of each wanted id the row that has it, or -1."""
+    order = np.argsort(ids, kind="stable")
+    rows, ids = np.append(rows[order], -1), np.append(ids[order], np.iinfo(np.int64).max)
+    index = np.searchsorted(ids[:-1], wanted)
+    return np.where(ids[index] == wanted, rows[index], -1)

@@ -13,11 +13,11 @@ FOREVER = np.iinfo(np.int64).max
 
 
 class Lifetimes(NamedTuple):
-    """One block per place, in the order in which they began: columns of equal length.
+    """One block per index, in the order in which they began: columns of equal length.
 
     `died_ns` is FOREVER for what outlived the recording, `record` the memory record of the beginning, or -1 for what
     was there before: that began when it was first seen. `end` is the record of the end, or -1 where there is none.
-    `block` is 0 where blocks have no numbers (a loaded trace).
+    `block` is 0 where blocks have no ids (a loaded trace).
     """
 
     block: np.ndarray
@@ -32,7 +32,7 @@ class Lifetimes(NamedTuple):
 
 
 def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
-    """Beginnings and ends belong together by the number of the block, or where there is none by address: of the
+    """Beginnings and ends belong together by the id of the block, or where there is none by address: of the
     records of one address an end belongs to the beginning before it. What was held when a recording was resumed but
     had ended unseen, ended then.
     """
@@ -42,7 +42,7 @@ def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
     births, deaths = np.flatnonzero(memory.nbytes > 0), np.flatnonzero(memory.nbytes < 0)
     key = np.concatenate([keys[births], held.block[seen]])
     time = np.concatenate([memory.time_ns[births], held.time_ns[seen]])
-    source = np.concatenate([births, -1 - seen])  # a record, or -1 - place in `held`
+    source = np.concatenate([births, -1 - seen])  # a record, or -1 - index in `held`
     order = np.lexsort((source < 0, time, key))
     key, time, source = key[order], time[order], source[order]
     first = np.append(True, key[1:] != key[:-1]) if len(key) else np.zeros(0, bool)
@@ -72,15 +72,15 @@ def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
 
 
 def record_keys(memory: MemoryTable) -> np.ndarray:
-    """Per record: the number of its block, or where it has none a negative one that the records of one block share."""
+    """Per record: the id of its block, or where it has none a negative one that the records of one block share."""
     keys = memory.block.astype(np.int64)
     bare = np.flatnonzero(keys <= 0)
     if len(bare):
-        place = memory.device_type.astype(np.int64) << 16 | (memory.device_index.astype(np.int64) & 0xFFFF)
-        order = bare[np.lexsort((memory.time_ns[bare], memory.address[bare], place[bare]))]
+        device = memory.device_type.astype(np.int64) << 16 | (memory.device_index.astype(np.int64) & 0xFFFF)
+        order = bare[np.lexsort((memory.time_ns[bare], memory.address[bare], device[bare]))]
         begins = memory.nbytes[order] > 0
         begins[1:] |= (memory.address[order[1:]] != memory.address[order[:-1]]) | (
-            place[order[1:]] != place[order[:-1]]
+            device[order[1:]] != device[order[:-1]]
         )
         keys[order] = -1 - np.cumsum(begins)
     return keys
@@ -90,10 +90,10 @@ def _first_death(key: np.ndarray, keys: np.ndarray, deaths: np.ndarray) -> np.nd
     """For each of the ascending keys the first record among `deaths` (ascending) that has it, or -1."""
     order = deaths[np.argsort(keys[deaths], kind="stable")]
     dead = np.append(keys[order], FOREVER)
-    place = np.searchsorted(dead, key, "left")
-    return np.where(dead[place] == key, np.append(order, -1)[place], -1)
+    index = np.searchsorted(dead, key, "left")
+    return np.where(dead[index] == key, np.append(order, -1)[index], -1)
 
 
 def _either(recorded: np.ndarray, seen: np.ndarray, source: np.ndarray) -> np.ndarray:
-    both = np.concatenate([recorded, seen[::-1]]).astype(np.int64)  # -1 - place counts from the end
+    both = np.concatenate([recorded, seen[::-1]]).astype(np.int64)  # -1 - index counts from the end
     return both[source] if len(both) else np.zeros(0, np.int64)

@@ -58,8 +58,8 @@ def within_operators(scratch: MemoryTable, columns: dict[str, np.ndarray]) -> Me
         until = np.where(works[at], np.maximum(until, end[at]), until)
         at = parent[at]
     kept = (known.end >= 0) & (known.died_ns <= until)
-    places = np.sort(np.concatenate([known.record[kept], known.end[kept]]))
-    return MemoryTable({n: c[places] for n, c in scratch.columns.items()})
+    records = np.sort(np.concatenate([known.record[kept], known.end[kept]]))
+    return MemoryTable({n: c[records] for n, c in scratch.columns.items()})
 
 
 def bounded_memory(memory: dict[str, np.ndarray], options: Options) -> tuple[dict[str, np.ndarray], int]:

@@ -1,7 +1,7 @@
 """Stores as files: columns as they are in memory, so that loading maps them instead of reading them.
 
 The format is described in docs/store-format.md. A file is a header, sections, and a directory of the sections; each
-part has a checksum, which is verified on loading, so a damaged file is an error and never a wrong number.
+part has a checksum, which is verified on loading, so a damaged file is an error and never a wrong answer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def save(store: EventStore, path: str | os.PathLike[str], sync: bool = True) -> 
 
 
 def _pad(out: IO[bytes]) -> int:
-    """Fills up to the next section's place and gives it."""
+    """Fills up to the next section's offset and gives it."""
     out.write(bytes(-out.tell() % _ALIGNMENT))
     return out.tell()
 
@@ -238,7 +238,7 @@ class _Reader:
         }
         for field in _TABLES[table]:
             if field.name in made and made[field.name].dtype != np.dtype(field.dtype):
-                made[field.name] = _narrowed(made[field.name], field)
+                made[field.name] = _narrow(made[field.name], field)
         return made or None
 
     def _strings(self) -> list[str]:
@@ -268,7 +268,7 @@ class _Reader:
         return store
 
 
-def _narrowed(column: np.ndarray, field: Field) -> np.ndarray:
+def _narrow(column: np.ndarray, field: Field) -> np.ndarray:
     """A column that was saved with another type."""
     made = column.astype(field.dtype)
     if not np.array_equal(made, column):

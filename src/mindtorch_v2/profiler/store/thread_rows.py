@@ -29,7 +29,7 @@ class ThreadRows:
         self.lane = self._lanes()
         self._set_times()
         self.available = self.records = 0  # rows and memory records of the window that are still there
-        self.keep = self._wanted(self.columns["kind"])
+        self.keep = self._rows_to_keep(self.columns["kind"])
 
     def _lanes(self) -> np.ndarray:
         """Per row: the lane of the task that it ran in, 0 for the thread itself."""
@@ -54,7 +54,7 @@ class ThreadRows:
             self.columns["flags"] = np.array(self.columns["flags"])
             self.columns["flags"][np.isin(self.columns["row"], carried)] = 0
 
-    def _wanted(self, kinds: np.ndarray) -> np.ndarray:
+    def _rows_to_keep(self, kinds: np.ndarray) -> np.ndarray:
         rows, options = self.columns["row"], self.window.options
         keep = np.zeros(len(rows), bool)
         for span in self.spans:
@@ -158,6 +158,6 @@ def _label_kinds(labels: Labels, column: np.ndarray) -> np.ndarray:
     low = int(column.min())
     kinds = np.zeros(int(column.max()) - low + 1, np.uint8)
     kinds[column - low] = 1  # which labels there are
-    for place in np.flatnonzero(kinds):
-        kinds[place] = labels.label(int(place) + low).kind
+    for index in np.flatnonzero(kinds):
+        kinds[index] = labels.label(int(index) + low).kind
     return kinds[column - low]
