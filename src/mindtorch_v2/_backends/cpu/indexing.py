@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._native import accelerated
 from ..._ops.indexing import check_mask
 from ..._shape import broadcast_shapes, normalize_dim
-from . import embedding, indexing_elements  # noqa: F401  - they register the family's other kernels
+from . import embedding, indexing_elements, indexing_tables  # noqa: F401  - they register the family's other kernels
 from .errors import INTS, check_range, outside, type_word
 from .row_sums import add_rows
 from .whole_numbers import as_element
@@ -386,25 +385,3 @@ def nonzero(self: np.ndarray) -> Any:
         rows = flat // self.shape[1]
         return np.stack((rows, flat - rows * self.shape[1])).T
     return np.stack(self.nonzero()).T  # one column after another in memory, as PyTorch lays it out
-
-
-# --- membership and index tables
-@kernel("isin.Tensor_Tensor", "isin.Scalar_Tensor")
-def isin(elements: Any, test_elements: np.ndarray, assume_unique: bool, invert: bool) -> Any:
-    elements = np.asarray(elements)
-    if elements.dtype.kind in "bc" or test_elements.dtype.kind in "bc":
-        word = type_word(elements if elements.dtype.kind in "bc" else test_elements)
-        raise RuntimeError(f"Unsupported input type encountered for isin(): {word}")
-    return np.isin(elements, test_elements, assume_unique=False, invert=invert)
-
-
-def _triangle(lower: bool, row: int, col: int, offset: int, dtype: dt.dtype | None) -> Any:
-    for word, n in (("row", row), ("col", col)):
-        if n < 0:
-            raise RuntimeError(f"{word} must be non-negative, got{n}")
-    positions = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
-    return np.stack(positions).astype(np.int64 if dtype is None else dtype.np)
-
-
-kernel("tril_indices")(lambda row, col, offset, dtype, *position: _triangle(True, row, col, offset, dtype))
-kernel("triu_indices")(lambda row, col, offset, dtype, *position: _triangle(False, row, col, offset, dtype))
