@@ -11,6 +11,7 @@ from . import accelerator as accelerator
 from . import amp as amp
 from . import autograd as autograd
 from . import backends as backends
+from . import classes as classes
 from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
@@ -38,6 +39,7 @@ from . import overrides as overrides
 from . import profiler as profiler
 from . import quasirandom as quasirandom
 from . import random as random
+from . import return_types as return_types
 from . import serialization as serialization
 from . import signal as signal
 from . import sparse as sparse
@@ -100,6 +102,7 @@ from ._python.linalg import cdist as cdist
 from ._python.linalg import chain_matmul as chain_matmul
 from ._python.linalg import einsum as einsum
 from ._python.linalg import tensordot as tensordot
+from ._python.lobpcg import lobpcg as lobpcg
 from ._python.movement import block_diag as block_diag
 from ._python.movement import broadcast_tensors as broadcast_tensors
 from ._python.movement import cartesian_prod as cartesian_prod
@@ -112,6 +115,11 @@ from ._python.numerics import lu as lu
 from ._python.numerics import pca_lowrank as pca_lowrank
 from ._python.numerics import svd_lowrank as svd_lowrank
 from ._python.numerics import unravel_index as unravel_index
+from ._python.quantized_types import qint32 as qint32
+from ._python.quantized_types import qint8 as qint8
+from ._python.quantized_types import quint2x4 as quint2x4
+from ._python.quantized_types import quint4x2 as quint4x2
+from ._python.quantized_types import quint8 as quint8
 from ._python.random import get_rng_state as get_rng_state
 from ._python.random import initial_seed as initial_seed
 from ._python.random import manual_seed as manual_seed
@@ -162,6 +170,8 @@ from .backends._settings import set_float32_matmul_precision as set_float32_matm
 from .cpu import Event as Event
 from .cpu import Stream as Stream
 from .func._vmap import vmap as vmap
+from .jit._script import ScriptFunction as ScriptFunction
+from .jit._script import ScriptModule as ScriptModule
 from .serialization import load as load
 from .serialization import save as save
 from .sparse import sparse_compressed_tensor as sparse_compressed_tensor

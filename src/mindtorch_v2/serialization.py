@@ -23,7 +23,15 @@ from ._tensor import wrap
 
 MAP_LOCATION = Any  # in annotations of `map_location`
 DEFAULT_PROTOCOL = 2
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]
 
 # What a damaged or hostile pickle makes the unpickler raise.
 _PICKLE_FAULTS = (
@@ -121,7 +129,8 @@ class _LocationMap:
         same = chosen == storage or chosen.device.type != "cpu"
         return chosen.device, raw if same else np.frombuffer(bytearray(bytes(chosen.tolist())), np.uint8)
 
-    def _device(self, wanted: Any) -> Any:
+    @staticmethod
+    def _device(wanted: Any) -> Any:
         kind = str(wanted).partition(":")[0]
         backend = None if kind in _device.FOREIGN else _accelerators.find(kind)
         if kind not in _device.BUILT_IN and (backend is None or not backend.is_available()):
@@ -133,6 +142,13 @@ class _LocationMap:
                 "your storages to the CPU."
             )
         return _device.device(wanted)
+
+
+def default_restore_location(storage: Any, location: str) -> Any:
+    """What `load` does with a storage that was saved on a device, without `map_location`: it is moved there.
+    RuntimeError if there is no such device."""
+    target = _LocationMap._device(location)
+    return storage if target == storage.device else storage.to(device=target)
 
 
 def load(

@@ -12,6 +12,7 @@ from .._dispatch import aten
 from .._dispatch.namespace import fronts
 from .._dispatch.out_form import deliver
 from .._tensor import Tensor
+from . import einsum_paths
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CDIST_MODES = {
@@ -51,7 +52,10 @@ def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
         equation, *operands = args
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    return aten.overload("einsum")(equation, list(operands), path=path)
+    operands = list(operands)
+    if path is None and len(operands) > 2:
+        path = einsum_paths.path_of(equation, operands)
+    return aten.overload("einsum")(equation, operands, path=path)
 
 
 def tensordot(

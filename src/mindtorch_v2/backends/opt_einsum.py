@@ -7,19 +7,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from .._python.einsum_paths import Setting, is_available
 from . import _settings
-
-
-@lru_cache
-def is_available() -> bool:
-    """Whether the package can be imported."""
-    from importlib.util import find_spec
-
-    return find_spec("opt_einsum") is not None
 
 
 def get_opt_einsum() -> Any:
@@ -29,16 +21,6 @@ def get_opt_einsum() -> Any:
     from importlib import import_module
 
     return import_module("opt_einsum")
-
-
-def path_of(equation: str, shapes: list[tuple[int, ...]]) -> Any:
-    """The order in which pairs of operands are contracted, or None for left to right: the package is missing or
-    switched off.
-    """
-    module: Any = sys.modules[__name__]
-    if not (module.enabled and is_available()):
-        return None
-    return get_opt_einsum().contract_path(equation, *shapes, shapes=True, optimize=module.strategy)[0]
 
 
 def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[bool, str | None]:
@@ -65,13 +47,10 @@ def flags(enabled: bool | None = None, strategy: str | None = None) -> Iterator[
 
 
 class _OptEinsum(ModuleType):
-    _enabled: bool | None = None
-    _strategy: str | None = None
-
     @property
     def enabled(self) -> bool:
         """Whether the package is used; at first, if it is installed."""
-        return is_available() if self._enabled is None else self._enabled
+        return is_available() if Setting.enabled is None else Setting.enabled
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
@@ -84,12 +63,12 @@ class _OptEinsum(ModuleType):
                 "this "
                 "optimal path calculation, please install opt-einsum."
             )
-        self._enabled = bool(value)
+        Setting.enabled = bool(value)
 
     @property
     def strategy(self) -> str | None:
         """How orders are searched: "auto", "greedy" or "optimal"; None without the package."""
-        return (self._strategy or "auto") if is_available() else None
+        return (Setting.strategy or "auto") if is_available() else None
 
     @strategy.setter
     def strategy(self, value: str | None) -> None:
@@ -103,7 +82,7 @@ class _OptEinsum(ModuleType):
             )
         if value not in (None, "auto", "greedy", "optimal"):
             raise ValueError(f"`strategy` must be one of the following: [auto, greedy, optimal] but is {value}")
-        self._strategy = value
+        Setting.strategy = value
 
 
 _settings.become(sys.modules[__name__], _OptEinsum)

@@ -265,6 +265,13 @@ def embedding_bag_backward(
     per_sample_weights: Any,
     padding_idx: int,
 ) -> Any:
+    if sparse:
+        rows = aten.index_select(grad, 0, offset2bag)
+        if mode == 1:
+            rows = aten.div(rows, aten.unsqueeze(aten.index_select(bag_size, 0, offset2bag), 1))
+        if per_sample_weights is not None:
+            rows = aten.mul(rows, aten.unsqueeze(per_sample_weights, 1))
+        return aten.embedding_sparse_backward(rows, indices, num_weights, padding_idx, scale_grad_by_freq)
     return aten._embedding_bag_dense_backward(
         grad,
         indices,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["functional_call"]
@@ -22,3 +24,19 @@ def functional_call(
     return call(
         module, parameters_and_buffers, () if args is None else args, kwargs, tie_weights=tie_weights, strict=strict
     )
+
+
+@contextlib.contextmanager
+def _reparametrize_module(
+    module: Any,
+    parameters_and_buffers: dict[str, Any],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> Iterator[None]:
+    """A block in which the module's parameters and buffers of these names are the given tensors."""
+    from ...func._modules import _add_tied_names, _replace_tensors
+
+    given = _add_tied_names(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
+    with _replace_tensors(module, given, strict):
+        yield

@@ -1,0 +1,17 @@
+"""The named tuples that operators with several outputs give: `torch.return_types.max`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._dispatch.return_types import Unnamed, tuple_type
+from ._ops.table import OVERLOADS
+
+
+def __getattr__(name: str) -> Any:
+    for op in OVERLOADS.get(name, ()):
+        if len(op.schema.returns) > 1 and not op.schema.returns_list:
+            found = tuple_type(op)
+            if found is not Unnamed:
+                return found
+    raise AttributeError(f"module 'torch.return_types' has no attribute '{name}'")
