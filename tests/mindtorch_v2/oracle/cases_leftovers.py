@@ -91,5 +91,4 @@ CASES += [
         x=In((2, 3), grad=False),
     ),
     Case("chunk_cat_out", "o = torch.zeros(0); torch._chunk_cat([x, x], 0, 2, out=o); o", x=In((4, 3), grad=False)),
-    Case("sparse_without_dimensions", "torch.tensor(3.0).to_sparse().to_dense()"),
 ]

@@ -156,3 +156,4 @@ for _id, _code in (
     ),
 ):
     case(f"error_{_id}", _code, grad=False)
+CASES.append(Case("scalar_to_sparse_and_back", "torch.tensor(3.0).to_sparse().to_dense()"))
