@@ -32,7 +32,8 @@ def _factor(self: Any, alpha: Any, name: str) -> Any:
     """The factor as a number; RuntimeError for one that the type of the result does not allow."""
     if not isinstance(alpha, (int, float, complex)):
         if getattr(alpha, "ndim", 0):
-            raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+            given = "Tensor" if isinstance(alpha, np.ndarray) else type(alpha).__name__
+            raise TypeError(f"{name}(): argument 'alpha' must be Number, not {given}")
         alpha = alpha.item()
     kind = getattr(self, "dtype", np.dtype(type(self))).kind
     check_factor(alpha, kind)
