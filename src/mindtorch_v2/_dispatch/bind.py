@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import _device
 from .. import _dtype as dt
+from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._tensor import Tensor
@@ -211,7 +212,5 @@ def make_call(op: Op, form: str) -> Any:
     prepare(op)
     function = signature.function()
     publish(function, op, form)
-    from .._ops.documentation import docstring  # reads files: not before a function is made
-
     function.__doc__ = docstring(op.base, form)
     return native_call(signature.plan, signature.names, form, function)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _device
 from .. import _dtype as dt
+from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._storage import native
@@ -159,8 +160,6 @@ def _remembering(choice: _Choice, function: Any) -> tuple[Any, Any]:
     published = call if native is None else function
     published.__name__ = choice.name
     publish(published, choice.overloads[0], choice.form)
-    from .._ops.documentation import docstring  # reads files: not before a function is made
-
     published.__doc__ = docstring(choice.name, choice.form)
     if native is None:
         return call, known.__setitem__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .. import _accelerators
 from .._dispatch import aten
 from .._dispatch.overrides import DisableTorchFunctionSubclass, become
 from .._tensor import Parameter, Tensor, shallow_alias
@@ -21,7 +22,6 @@ _ALLOWED = frozenset(
         "cpu",
         "cuda",
         "xpu",
-        "npu",
         "double",
         "float",
         "half",
@@ -92,7 +92,8 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__name__", "") not in _ALLOWED:
+        name = getattr(func, "__name__", "")
+        if name not in _ALLOWED and name not in _accelerators.names():
             raise _unusable(func)
         with DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
