@@ -156,7 +156,8 @@ int watch_results(PyObject *made);
 
 /* call_grad.c: ties a result, or a tuple or list of them, to a new node; -1 with an error set. */
 int record_gradient(const Call *call, const Arguments *arguments, PyObject *made);
-/* An in-place write of a tensor that has, or gets, a history: whether C does it, what must be noted before, and after it. */
+/* An in-place write of a tensor that has, or gets, a history: whether C does it, what must be noted before, and after
+ * it. */
 bool writes_history(const Call *call, const Arguments *arguments);
 int prepare_write(const Call *call, Arguments *arguments);
 int record_write(const Call *call, const Arguments *arguments);

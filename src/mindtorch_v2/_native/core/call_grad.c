@@ -305,14 +305,15 @@ int record_gradient(const Call *call, const Arguments *arguments, PyObject *made
     return record_node(call, arguments, made, edges, present);
 }
 
-/* --- writes --------------------------------------------------------------------------------------------------------------- */
+/* --- writes */
 /* Whether what is overwritten is needed for the gradients of these inputs. */
 static bool needs_before(const SavedValue *value, unsigned present)
 {
     return value->what == SAVED_ARGUMENT && value->position == 0 && (!value->users || value->users & present);
 }
 
-/* Views rewrite the history of their base, leaves that require a gradient must not be written: Python does, or says so. */
+/* Views rewrite the history of their base, leaves that require a gradient must not be written: Python does, or says so.
+ */
 bool writes_history(const Call *call, const Arguments *arguments)
 {
     const Tensor *target = (const Tensor *)arguments->bound[0];

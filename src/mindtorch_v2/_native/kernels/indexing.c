@@ -1,10 +1,11 @@
-/* One index per element (gather, scatter_add) or per slice (index_add). The index may be a view with any strides, as where a column of
-   node numbers is expanded to the width of the messages. */
+/* One index per element (gather, scatter_add) or per slice (index_add). The index may be a view with any strides, as
+   where a column of node numbers is expanded to the width of the messages. */
 #include "kernels.h"
 
 #define MAX_DIMS 8
 
-/* Elements of `index` walk over the others. `table` is contiguous and is what the index counts in; `other` is read or written. */
+/* Elements of `index` walk over the others. `table` is contiguous and is what the index counts in; `other` is read or
+ * written. */
 typedef struct {
     char *table, *other;
     const char *index;
