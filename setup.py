@@ -10,6 +10,7 @@ from runpy import run_path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 NATIVE = "src/mindtorch_v2/_native"
 description = run_path(f"{NATIVE}/sources.py")["description"]
@@ -86,10 +87,23 @@ class BuildWhatCompiles(build_ext):
             )
 
 
+class BuildWithSimulator(build_py):
+    """Puts the simulator's source into the package; a checkout has it beside the package."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        folder = os.path.join(self.build_lib, "mindtorch_v2", "ascend_sim")
+        self.mkpath(folder)
+        for path in sorted([*glob("ascend_sim/*.[ch]"), "ascend_sim/build.py", "ascend_sim/README.md"]):
+            self.copy_file(path, os.path.join(folder, os.path.basename(path)))
+
+
 PARALLEL = {"build_ext": {"parallel": 4}}  # an install takes a third less
 
 setup(
-    cmdclass={"build_ext": BuildWhatCompiles},
+    cmdclass={"build_ext": BuildWhatCompiles, "build_py": BuildWithSimulator},
     options=PARALLEL,
     ext_modules=[
         *(

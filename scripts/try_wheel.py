@@ -11,10 +11,12 @@ import tempfile
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _native, nn
+from mindtorch_v2._backends.npu import simulator
 
 
 def main() -> None:
     """Prints what it tried; an exception says what failed."""
+    assert simulator.source_folder() is not None, "the wheel has no source of the NPU simulator"
     assert _native.available(), "the wheel has no native core: was there a C compiler where it was built?"
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))

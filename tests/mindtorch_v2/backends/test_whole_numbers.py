@@ -50,3 +50,15 @@ def test_no_op_stumbles_over_a_number_that_does_not_fit(dtype, number):
         except (RuntimeError, TypeError, NotImplementedError, IndexError, ValueError):
             pass  # an op that does not take such arguments at all
     assert stumbled == []
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.5, 255.5, float("nan"), float("inf")])
+def test_a_float_must_fit_before_it_is_cut(value):
+    """As in PyTorch: the integer -1 stands for the largest unsigned number, the float does not."""
+    x = torch.ones(1, dtype=torch.uint8)
+    assert x.clone().fill_(-1).tolist() == [255] and x.clone().fill_(2.5).tolist() == [2]
+    for write in (lambda: x.clone().fill_(value), lambda: torch.nn.functional.pad(x, (1, 0), value=value)):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+            write()
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.nn.functional.pad(x, (1, 0), value=-1)  # padding takes a float

@@ -27,7 +27,7 @@ def pad(self: Any, pad: Ints, mode: str, value: float | None) -> Any:
             f"{count} and input of dimension {dims}"
         )
     if mode == "constant":
-        return aten.constant_pad_nd(self, pad, 0.0 if value is None else value)
+        return aten.constant_pad_nd(self, pad, float(value or 0))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     rank = count // 2

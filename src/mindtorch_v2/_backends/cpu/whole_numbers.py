@@ -40,14 +40,12 @@ def as_element(array: np.ndarray, value: Any) -> Any:
             raise _overflow(array)
         value = value.real
     if kind in "iu" and not isinstance(value, bool):
-        try:
-            value = int(value)
-        except (OverflowError, ValueError):
-            raise _overflow(array) from None
         limits = np.iinfo(array.dtype)
-        # PyTorch lets -1 stand for the largest unsigned number.
-        if not (limits.min if kind == "i" else -limits.max) <= value <= limits.max:
+        # PyTorch lets the integer -1 stand for the largest unsigned number; a float must fit before it is cut.
+        wraps = kind == "u" and isinstance(value, (int, np.integer))
+        if not (-limits.max if wraps else limits.min) <= value <= limits.max:
             raise _overflow(array)
+        value = int(value)
         return np.array(value).astype(array.dtype)[()]
     if array.dtype.num >= dt.FIRST_USER_NUM:
         return _as_foreign(array, value)

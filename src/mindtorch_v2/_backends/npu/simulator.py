@@ -14,14 +14,15 @@ from typing import Any
 
 NAME = "libascend_sim"
 _ELSEWHERE = (
-    "an installed package does not contain it; check out the source of mindtorch_v2 and set MINDTORCH_NPU_SIM_SOURCE "
-    "to its "
-    "folder ascend_sim/"
+    "this installation does not contain it; install a wheel of mindtorch_v2, or check out its source and set "
+    "MINDTORCH_NPU_SIM_SOURCE to the folder ascend_sim/"
 )
 
 
 def source_folder() -> pathlib.Path | None:
-    """Where the simulator's source lies: beside the package in a checkout, or where MINDTORCH_NPU_SIM_SOURCE says."""
+    """Where the simulator's source lies: in an installed package, beside it in a checkout, or where
+    MINDTORCH_NPU_SIM_SOURCE says.
+    """
     given = os.environ.get("MINDTORCH_NPU_SIM_SOURCE")
     candidates = (
         [pathlib.Path(given)] if given else [p / "ascend_sim" for p in pathlib.Path(__file__).resolve().parents[2:5]]

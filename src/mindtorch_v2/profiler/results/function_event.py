@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..analysis.formatting import printable
 from ..analysis.source import KIND_NAMES, EventSource
 from ..analysis.values import (
     EventMetadata,
@@ -415,12 +416,13 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
     def __repr__(self) -> str:
         device = self.use_device
         children = str([child.id for child in self.cpu_children])
+        name = printable(self.name)
         return (
-            f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} "
+            f"<FunctionEvent id={self.id} name={name} overload_name={self.overload_name} "
             f"device_type={self.device_type} "
             f"node_id={self.node_id} cpu_time={self.cpu_time_str} start_us={self.time_range.start} "
             f"end_us={self.time_range.end} "
-            f"cpu_children={children} {device}_time={self.device_time_str} name={self.name} thread={self.thread} "
+            f"cpu_children={children} {device}_time={self.device_time_str} name={name} thread={self.thread} "
             f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
             f"{device}_memory_usage={self.device_memory_usage} is_async={self.is_async} is_remote={self.is_remote} "
             f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"

@@ -69,7 +69,8 @@ def test_an_exception_is_dumped_and_printed_as_ever(tmp_path):
     assert done.stderr.startswith("mindprof: KeyError: 'boom': the last seconds are in ")
     assert done.stderr.splitlines()[1] == "Traceback (most recent call last):"
     profile = _dumped(tmp_path, "exception")
-    assert names(profile.store).count("Optimizer.step#SGD.step") == 30
+    assert profile.metadata["flight"]["steps"] == 30
+    assert "Optimizer.step#SGD.step" in names(profile.store)  # all 30 of them only where recording costs little
     assert "program.py" in profile.metadata["flight"]["text"]
 
 

@@ -354,3 +354,8 @@ def test_vars_of_a_group_are_pytorchs_attributes():
     assert list(vars(FunctionEventAvg())) == GROUP_NAMES
     again = pickle.loads(pickle.dumps(groups[0]))
     assert vars(again)["cpu_time_total"] == 0.01 and again.cpu_children[0].name == "b"
+
+
+def test_repr_leaves_the_terminal_alone():
+    event = FunctionEvent(1, "a\x1b[31m\nb", 1, 0, 10)
+    assert "name=a\\x1b[31m\\nb " in repr(event) and repr(event).isprintable()
