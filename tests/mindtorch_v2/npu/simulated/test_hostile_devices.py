@@ -59,7 +59,7 @@ try:
 except RuntimeError as error:
     text = ctypes.create_string_buffer(400)
     library.simLastViolation(text, 400)
-    print("507015" in str(error), library.simCounter(b"violations") > before, b"Adds" in text.value, "free" in str(error))
+    print("507015" in str(error), library.simCounter(b"violations") > before, b"Adds" in text.value, "free" in str(error), flush=True)
 import os
 os._exit(0)
 """
