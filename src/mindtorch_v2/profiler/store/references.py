@@ -30,37 +30,41 @@ _OWNED_NUMBERS = (
 
 def tensor_rows(threads: list[ThreadRows], window: Window) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """The references of kept rows and where those stand in the joined table, and where rows of owned tensors do."""
-    return _references(threads, window), _owned_rows(threads, window)
+    kept = np.cumsum(
+        [0, *(int(thread.keep.sum()) for thread in threads)]
+    )  # rows of the joined table before each thread
+    return _references(threads, kept, window), _owned_rows(threads, kept, window)
 
 
-def _places(threads: list[ThreadRows], number: int, rows: np.ndarray) -> np.ndarray:
-    """Where rows of one thread stand in the joined table; -1 for those that were not kept."""
-    thread = threads[number]
-    base = sum(int(before.keep.sum()) for before in threads[:number])
-    place = np.append(np.where(thread.keep, np.cumsum(thread.keep) - 1 + base, -1), -1)
-    return place[positions(thread.columns["row"], rows)]
+def _joined_rows(thread: ThreadRows, before: int, rows: np.ndarray) -> np.ndarray:
+    """Where rows of one thread stand in the joined table, after `before` rows of others; -1 for those not kept."""
+    joined = np.append(np.where(thread.keep, np.cumsum(thread.keep) - 1 + before, -1), -1)
+    return joined[positions(thread.columns["row"], rows)]
 
 
-def _references(threads: list[ThreadRows], window: Window) -> tuple[np.ndarray, np.ndarray]:
+def _references(threads: list[ThreadRows], before: np.ndarray, window: Window) -> tuple[np.ndarray, np.ndarray]:
     """The references of kept rows, and where those rows stand in the joined table."""
-    asked = window.options.record_shapes and window.options.profile_memory
-    made = [thread.thread.references() if asked else joined_references([]) for thread in threads]
-    rows = [_places(threads, number, table["row"]) for number, table in enumerate(made)]
-    kept = [place >= 0 for place in rows]
-    return (
-        np.concatenate([joined_references([]), *(table[keep] for table, keep in zip(made, kept))]),
-        np.concatenate([np.zeros(0, np.int64), *(place[keep] for place, keep in zip(rows, kept))]),
-    )
+    tables, rows = [joined_references([])], [np.zeros(0, np.int64)]
+    if window.options.record_shapes and window.options.profile_memory:
+        for thread, first in zip(threads, before):
+            table = thread.thread.references()
+            joined = _joined_rows(thread, int(first), table["row"])
+            tables.append(table[joined >= 0])
+            rows.append(joined[joined >= 0])
+    return np.concatenate(tables), np.concatenate(rows)
 
 
-def _owned_rows(threads: list[ThreadRows], window: Window) -> np.ndarray:
+def _owned_rows(threads: list[ThreadRows], before: np.ndarray, window: Window) -> np.ndarray:
     """Per owned tensor of the window: where its row stands in the joined table, or -1."""
     owned = window.owned if window.options.with_stack else ()
-    numbers = {thread.thread.info.number: place for place, thread in enumerate(threads)}
+    of_thread: dict[int, list[int]] = {}
+    for index, row in enumerate(owned):
+        of_thread.setdefault(row.thread, []).append(index)
     made = np.full(len(owned), -1, np.int64)
-    for number, place in numbers.items():
-        mine = np.array([row.thread == number for row in owned], bool)
-        made[mine] = _places(threads, place, np.array([row.row for row in owned], np.int64)[mine])
+    for thread, first in zip(threads, before):
+        mine = of_thread.get(thread.thread.info.number)
+        if mine is not None:
+            made[mine] = _joined_rows(thread, int(first), np.array([owned[i].row for i in mine], np.int64))
     return made
 
 
