@@ -93,14 +93,16 @@ def test_one_thread_stops_while_others_record(x):
     for thread in threads:
         thread.start()
     stores = []
-    for _ in range(25 if native is not None else 5):  # without it, the others leave this thread a fifth of the time
-        with profile(**EVERYTHING, **ALL_THREADS) as prof:
-            for _ in range(5):
-                x + x
-        stores.append(store_of(prof))
-    quit_.set()
-    for thread in threads:
-        thread.join()
+    try:
+        for _ in range(25 if native is not None else 5):  # without it, the others leave this thread a fifth of the time
+            with profile(**EVERYTHING, **ALL_THREADS) as prof:
+                for _ in range(5):
+                    x + x
+            stores.append(store_of(prof))
+    finally:
+        quit_.set()
+        for thread in threads:
+            thread.join()
     assert not failures
     for store in stores:
         assert_sound(store)

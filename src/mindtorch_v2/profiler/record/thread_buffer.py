@@ -159,7 +159,7 @@ class ThreadBuffer:
     def refer(self, row: int, values: Sequence[Any]) -> None:
         """Notes which tensors an event was given."""
         if row >= 0:
-            self.references += references_of(row, values)
+            self.references += tuple(references_of(row, values))  # at once: another thread may read meanwhile
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
