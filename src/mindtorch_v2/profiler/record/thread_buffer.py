@@ -159,7 +159,8 @@ class ThreadBuffer:
     def refer(self, row: int, values: Sequence[Any]) -> None:
         """Notes which tensors an event was given."""
         if row >= 0:
-            self.references += tuple(references_of(row, values))  # at once: another thread may read meanwhile
+            # at once: another thread may read meanwhile; gc.get_objects() must not see a tuple that grows
+            self.references += list(references_of(row, values))
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
