@@ -68,6 +68,7 @@ static void load(void) {
     c->mspti_offset_ns = (int64_t)number("ASCEND_SIM_MSPTI_OFFSET_NS", 0);
     c->kernel_delay_ns = (uint64_t)(number("ASCEND_SIM_KERNEL_DELAY_US", 0) * 1000);
     c->copy_delay_ns = (uint64_t)(number("ASCEND_SIM_COPY_DELAY_US", 0) * 1000);
+    c->hccl_delay_ns = (uint64_t)(number("ASCEND_SIM_HCCL_DELAY_US", 0) * 1000);
     c->copy_gbps = number("ASCEND_SIM_COPY_GBPS", 0);
     c->mspti_delay_ms = (uint32_t)number("ASCEND_SIM_MSPTI_DELAY_MS", 5);
     c->mspti_piece = (uint32_t)number("ASCEND_SIM_MSPTI_PIECE", 256);

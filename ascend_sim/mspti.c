@@ -11,7 +11,7 @@
 
 enum { OK = 0, INVALID = 1, MULTIPLE_SUBSCRIBERS = 2, MAX_LIMIT = 3, QUEUE_EMPTY = 5, NOT_PRELOADED = 6, INNER = 999 };
 enum { KIND_MARKER = 1, KIND_KERNEL = 2, KIND_HCCL = 4, KIND_MEMORY = 5, KIND_MEMSET = 6, KIND_MEMCPY = 7, KIND_EXTERNAL = 8,
-       KINDS = 13 };
+       KIND_COMMUNICATION = 9, KINDS = 13 };
 enum { EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 256 };
 
 #ifdef SIM_NO_MSPTI
@@ -42,6 +42,14 @@ typedef struct {
     uint64_t correlation, start, end, address, bytes;
     uint32_t process, device, stream;
 } MemoryRecord;
+typedef struct {
+    int32_t kind, dtype;
+    uint64_t count;
+    struct { uint32_t device, stream; } ds;
+    uint64_t start, end;
+    const char *algorithm, *name, *comm;
+    uint64_t correlation;
+} CommunicationRecord;
 #pragma pack(pop)
 
 _Static_assert(sizeof(KernelRecord) == 56 && offsetof(KernelRecord, start) == 4 && offsetof(KernelRecord, name) == 44,
@@ -50,7 +58,9 @@ _Static_assert(sizeof(ExternalRecord) == 24 && offsetof(ExternalRecord, correlat
 _Static_assert(sizeof(TransferRecord) == 56 && offsetof(TransferRecord, async) == 48, "transfer record");
 _Static_assert(sizeof(MemoryRecord) == 64 && offsetof(MemoryRecord, stream) == 60, "memory record");
 
-typedef struct { uint64_t made_ns; uint32_t size; _Alignas(8) uint8_t bytes[64]; } Pending;
+_Static_assert(sizeof(CommunicationRecord) == 72 && offsetof(CommunicationRecord, correlation) == 64, "communication record");
+
+typedef struct { uint64_t made_ns; uint32_t size; _Alignas(8) uint8_t bytes[72]; } Pending;
 typedef void (*RequestFn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*CompleteFn)(uint8_t *buffer, size_t size, size_t valid);
 
@@ -129,6 +139,13 @@ uint64_t mspti_last_correlation(void) { return last_correlation; }
 void mspti_kernel(const char *name, const char *type, int device, int stream, uint64_t corr, uint64_t t0, uint64_t t1) {
     if (!wants(KIND_KERNEL)) return;
     KernelRecord record = {KIND_KERNEL, t0, t1, {(uint32_t)device, (uint32_t)stream}, corr, type, name, 0};
+    append(&record, sizeof record);
+}
+
+void mspti_communication(const char *name, const char *comm, int dtype, uint64_t n, int device, int stream, uint64_t corr, uint64_t t0,
+                         uint64_t t1) {
+    if (!wants(KIND_COMMUNICATION)) return;
+    CommunicationRecord record = {KIND_COMMUNICATION, dtype, n, {(uint32_t)device, (uint32_t)stream}, t0, t1, "Sim", name, comm, corr};
     append(&record, sizeof record);
 }
 
@@ -295,6 +312,7 @@ MSPTI int32_t msptiActivityIsEnabled(int32_t kind) { return kind > 0 && kind < K
 static size_t record_size(const uint8_t *record) {
     int32_t kind;
     memcpy(&kind, record, sizeof kind);
+    if (kind == KIND_COMMUNICATION) return sizeof(CommunicationRecord);
     return kind == KIND_EXTERNAL ? sizeof(ExternalRecord) : kind == KIND_MEMORY ? sizeof(MemoryRecord) : sizeof(KernelRecord);
 }
 

@@ -1,6 +1,6 @@
 /* Shared declarations of the Ascend simulator.
  *
- * The library exports the C functions of the CANN runtime, of the aclnn operators and of MSPTI, and executes them on
+ * The library exports the C functions of the CANN runtime, of the aclnn operators, of MSPTI and of HCCL, and executes them on
  * host threads. Only functions marked API are visible outside; everything else is internal. */
 #ifndef ASCEND_SIM_H
 #define ASCEND_SIM_H
@@ -90,6 +90,7 @@ typedef struct {
     int64_t clock_epoch_ns, mspti_offset_ns;
     double clock_ppm;
     _Atomic uint64_t kernel_delay_ns, copy_delay_ns;
+    uint64_t hccl_delay_ns;
     double copy_gbps;
     uint32_t mspti_delay_ms, mspti_piece;
     uint64_t mspti_anchor_ns; /* how often the vendor's library relates its clocks anew */
@@ -214,7 +215,7 @@ void record_release(Record *record);
 void record_finish(Record *record);   /* stamps the time and wakes waiters */
 bool record_wait(Record *record, int64_t timeout_ms);
 
-typedef enum { TASK_KERNEL, TASK_COPY, TASK_SET, TASK_RECORD, TASK_WAIT, TASK_HOST } TaskKind;
+typedef enum { TASK_KERNEL, TASK_COPY, TASK_SET, TASK_RECORD, TASK_WAIT, TASK_HOST, TASK_COMM } TaskKind;
 typedef struct Executor Executor;
 
 typedef struct Task {
@@ -228,6 +229,7 @@ typedef struct Task {
         struct { void *dst; size_t bytes; int value; bool async; } set;
         Record *record;
         struct { void (*fn)(void *); void *arg; } host;
+        struct CommTask *comm;
     };
     uint32_t use_count;
     Block *uses[];
@@ -275,6 +277,8 @@ bool mspti_times_calls(void); /* whether copies and fills are recorded when they
 uint64_t mspti_last_correlation(void); /* of this thread's latest kernel; 0 for none */
 #define NO_STREAM_ID (-1)
 void mspti_kernel(const char *name, const char *type, int device, int stream, uint64_t corr, uint64_t t0, uint64_t t1);
+void mspti_communication(const char *name, const char *comm, int dtype, uint64_t n, int device, int stream, uint64_t corr, uint64_t t0,
+                         uint64_t t1);
 void mspti_copy(int kind, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0, uint64_t t1);
 void mspti_set(int value, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0, uint64_t t1);
 void mspti_memory(bool release, uintptr_t address, size_t bytes, int device, uint64_t t0, uint64_t t1);

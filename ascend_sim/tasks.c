@@ -6,6 +6,9 @@
 
 void copy_execute(Stream *stream, Task *task);
 void set_execute(Stream *stream, Task *task);
+int comm_task_execute(Stream *stream, struct CommTask *task, uint64_t correlation, char *why, size_t size); /* hccl.c */
+const char *comm_task_name(const struct CommTask *task);
+void comm_task_free(struct CommTask *task);
 
 static bool operands_alive(const Task *task) {
     for (uint32_t i = 0; i < task->use_count; i++) {
@@ -16,6 +19,7 @@ static bool operands_alive(const Task *task) {
 
 static const char *task_name(const Task *task) {
     if (task->kind == TASK_KERNEL) return task->kernel.executor->op->name;
+    if (task->kind == TASK_COMM) return comm_task_name(task->comm);
     return task->kind == TASK_COPY ? "memcpy" : "memset";
 }
 
@@ -37,6 +41,14 @@ static void run_kernel(Stream *stream, Task *task) {
     count(&counters.kernels_done, 1);
     mspti_kernel(e->op->kernel, units[e->op->unit], stream->device->id, stream->id, task->correlation,
                  kernel_stamp(start, end), kernel_stamp(end, end));
+}
+
+static void run_communication(Stream *stream, Task *task) {
+    char why[400] = "";
+    count(&counters.kernels_started, 1);
+    int code = comm_task_execute(stream, task->comm, task->correlation, why, sizeof why);
+    if (code != 0) raise_fault(stream, task, code, why);
+    else count(&counters.kernels_done, 1);
 }
 
 void task_execute(Stream *stream, Task *task) {
@@ -67,6 +79,7 @@ void task_execute(Stream *stream, Task *task) {
         return;
     }
     if (task->kind == TASK_KERNEL) run_kernel(stream, task);
+    else if (task->kind == TASK_COMM) run_communication(stream, task);
     else if (task->kind == TASK_COPY) copy_execute(stream, task);
     else set_execute(stream, task);
 }
@@ -74,6 +87,7 @@ void task_execute(Stream *stream, Task *task) {
 void task_discard(Task *task) {
     memory_unuse(task->uses, task->use_count);
     if (task->kind == TASK_KERNEL) executor_free(task->kernel.executor);
+    if (task->kind == TASK_COMM) comm_task_free(task->comm);
     if (task->kind == TASK_RECORD && !atomic_load(&task->record->done)) record_finish(task->record); /* dropped */
     if (task->kind == TASK_RECORD || task->kind == TASK_WAIT) record_release(task->record);
     free(task->fault);
