@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 
 import pytest
 
@@ -70,3 +71,10 @@ def test_methods_and_properties_of_tensors_have_a_summary():
         if not inspect.cleandoc(shown.__doc__ or "").partition("\n\n")[0].endswith("."):
             missing.append(name)
     assert missing == []
+
+
+@pytest.mark.parametrize("path", ["add", "max", "Tensor.add", "Tensor.max", "nn.functional.relu", "linalg.svd"])
+def test_help_prints_the_docstring(path):
+    """Of functions in C as well, whose class has no docstring of its own."""
+    text = pydoc.render_doc(module(path), renderer=pydoc.plaintext)
+    assert all(line.strip() in text for line in inspect.cleandoc(module(path).__doc__).splitlines())

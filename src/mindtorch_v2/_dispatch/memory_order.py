@@ -11,7 +11,7 @@ import numpy as np
 from .._ops.movement_shapes import dense_strides
 from .._ops.table import Op
 
-ELEMENTWISE_TOO = {"mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "complex", "polar"}
+_ELEMENTWISE_TOO = {"mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "complex", "polar"}
 _ROW_MAJOR = {"masked_fill", "rrelu_with_noise"}
 
 
@@ -19,7 +19,7 @@ def joins_layouts(op: Op) -> bool:
     """Whether an op makes one elementwise result of several tensors, whose memory may be ordered differently."""
     elementwise = (
         op.rule is not None and op.rule.elementwise and op.base not in _ROW_MAJOR
-    ) or op.base in ELEMENTWISE_TOO
+    ) or op.base in _ELEMENTWISE_TOO
     return (
         elementwise
         and not op.writes

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.checks import check_result_type
-from ..._dispatch.memory_order import ELEMENTWISE_TOO
+from ..._dispatch.plan import plan_of
 from ..._dispatch.registry import COMPOSITES, KERNELS
 from ..._dispatch.resolve import device_boxers
-from ..._dispatch.return_types import return_type
 from ..._dispatch.specs import elementwise_strides, meta_array, output_specs
 from ..._dispatch.views import box_view
 from ..._keys import META
@@ -22,23 +21,22 @@ Boxed = Callable[..., Any]
 
 def box(op: Op) -> Boxed:
     """A function on meta tensors that computes shapes and types only."""
-    if op.is_view:
+    plan = plan_of(op)
+    if plan.is_view:
         return box_view(op, KERNELS[op.name])
-    if op.writes:
+    if plan.writes:
         return _box_meta_writing(op)
-    names = return_type(op)
-
-    joins = op.base in ELEMENTWISE_TOO
+    named_tuple, joins = plan.tuple_type, plan.joins
 
     def boxed(*args: Any) -> Any:
         specs = output_specs(op, args)
         if isinstance(specs, Spec):
-            if joins and specs.shape:
+            if joins and specs.shape and specs.strides is None:
                 tensors = [args[i] for i in op.schema.tensor_params if isinstance(args[i], Tensor)]
                 specs = Spec(specs.shape, specs.dtype, elementwise_strides(specs.shape, tensors))
             return wrap(meta_array(specs), specs.dtype, META)
         made = [None if s is None else wrap(meta_array(s), s.dtype, META) for s in specs]
-        return tuple(made) if names is None else names(*made)
+        return tuple(made) if named_tuple is None else named_tuple(*made)
 
     return boxed
 

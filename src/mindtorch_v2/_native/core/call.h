@@ -178,6 +178,7 @@ typedef struct {
 } BeforeFunction;
 PyObject *function_get(PyObject *self, PyObject *instance, PyObject *owner); /* as functions are bound to an instance */
 PyObject *function_getattro(PyObject *self, PyObject *name);
+extern PyGetSetDef function_attributes[];
 PyObject *function_reduce(PyObject *self, PyObject *ignored);
 
 /* call.c */

@@ -176,8 +176,7 @@ PyObject *function_get(PyObject *self, PyObject *instance, PyObject *owner)
 /* What is asked of a function, the function in Python answers. */
 PyObject *function_getattro(PyObject *self, PyObject *name)
 {
-    if (PyUnicode_CompareWithASCIIString(name, "__doc__") != 0
-        && PyUnicode_CompareWithASCIIString(name, "__module__") != 0) {
+    if (PyUnicode_CompareWithASCIIString(name, "__module__") != 0) {
         PyObject *found = PyObject_GenericGetAttr(self, name);
         if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
             return found;
@@ -185,6 +184,17 @@ PyObject *function_getattro(PyObject *self, PyObject *name)
     }
     return PyObject_GetAttr(((BeforeFunction *)self)->function, name);
 }
+
+/* A descriptor, because `help` asks the object for its own `__doc__` and passes `function_getattro` by. */
+static PyObject *function_doc(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyObject_GetAttrString(((BeforeFunction *)self)->function, "__doc__");
+}
+
+PyGetSetDef function_attributes[] = {
+    {"__doc__", function_doc, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
 
 PyObject *function_reduce(PyObject *self, PyObject *Py_UNUSED(ignored))
 {
@@ -214,6 +224,7 @@ PyTypeObject Call_Type = {
     .tp_getattro = function_getattro,
     .tp_repr = call_repr,
     .tp_methods = call_methods,
+    .tp_getset = function_attributes,
 };
 
 #define NUMBERED(prefix, name) {#name, prefix##_##name},

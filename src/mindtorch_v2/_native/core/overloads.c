@@ -126,4 +126,5 @@ PyTypeObject Overloads_Type = {
     .tp_getattro = function_getattro,
     .tp_repr = overloads_repr,
     .tp_methods = overloads_methods,
+    .tp_getset = function_attributes,
 };
