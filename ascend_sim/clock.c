@@ -12,9 +12,18 @@ static uint64_t read_clock(clockid_t id) {
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
+/* One clock cannot be read at the moment of the other: the narrowest of several readings between two of the other clock is taken, so
+ * that a process that is interrupted here does not shift all stamps. */
 static void anchor(void) {
-    base_monotonic = read_clock(CLOCK_MONOTONIC);
-    base_realtime = read_clock(CLOCK_REALTIME);
+    uint64_t narrowest = UINT64_MAX;
+    for (int i = 0; i < 32; i++) {
+        uint64_t before = read_clock(CLOCK_MONOTONIC), realtime = read_clock(CLOCK_REALTIME);
+        uint64_t width = read_clock(CLOCK_MONOTONIC) - before;
+        if (width >= narrowest) continue;
+        narrowest = width;
+        base_monotonic = before + width / 2;
+        base_realtime = realtime;
+    }
 }
 
 uint64_t host_ns(void) { return read_clock(CLOCK_MONOTONIC); }

@@ -14,7 +14,8 @@ VENDOR = {"ASCEND_SIM_MSPTI": "vendor"}
 def preload(library: Path, tmp_path: Path) -> str:
     link = tmp_path / "libmspti.so"
     link.symlink_to(library)
-    return os.pathsep.join(filter(None, [str(link), os.environ.get("LD_PRELOAD", "")]))
+    # a sanitizer's library must stay the first one
+    return os.pathsep.join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(link)]))
 
 
 def test_kinds_that_need_the_library_to_be_preloaded(in_process, preload: str) -> None:
@@ -44,8 +45,10 @@ def test_copies_have_the_times_of_the_call(in_process, preload: str) -> None:
         after = time.time_ns()
         sim.memcpy_async(device, pinned, 64, H2D, None)
         found = {r["kind"]: r for r in collector.flush(3) if r.get("stream") != 0xFFFFFFFF}
+        related = 1_000_000               # ns: the host's two clocks are not read at one moment, by far less than this
         for kind in (MEMCPY, MEMSET):     # told although the stream stands: the call is over
-            assert before - 20 <= found[kind]["start"] <= found[kind]["end"] <= after, (before, after, found[kind])
+            start, end = found[kind]["start"], found[kind]["end"]
+            assert before - related <= start <= end <= after + related, (before, after, found[kind])
             assert found[kind]["async"] == 1
         assert [r["bytes"] for r in collector.records() if r.get("stream") == 0xFFFFFFFF] == [64]
         sim.release(stream); sim.sync(stream)

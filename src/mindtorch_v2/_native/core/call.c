@@ -156,6 +156,15 @@ static int hold_arrays(const Call *call, Arguments *arguments)
     return 0;
 }
 
+/* Whether two arrays have one shape and one set of strides. Of arrays without dimensions numpy may keep no lists, which
+ * memcmp must not be handed. */
+static bool same_layout(const ArrayFields *a, const ArrayFields *b)
+{
+    size_t bytes = (size_t)a->nd * sizeof *a->dimensions;
+    return a->nd == b->nd
+           && (bytes == 0 || (!memcmp(a->dimensions, b->dimensions, bytes) && !memcmp(a->strides, b->strides, bytes)));
+}
+
 /* Whether the operands of an elementwise op lie in memory in different orders, so that numpy's choice for the result
  * may not be PyTorch's. */
 static bool layouts_differ(const Call *call, const Arguments *arguments)
@@ -173,9 +182,7 @@ static bool layouts_differ(const Call *call, const Arguments *arguments)
         if (!first)
             first = fields;
         else
-            same = same && fields->nd == first->nd
-                   && !memcmp(fields->dimensions, first->dimensions, (size_t)first->nd * sizeof *first->dimensions)
-                   && !memcmp(fields->strides, first->strides, (size_t)first->nd * sizeof *first->strides);
+            same = same && same_layout(fields, first);
     }
     return !row_major && !same;
 }
