@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 KNOWN: dict[str, str] = {
-    "/interface/accelerator": "torch.accelerator is not there; torch.npu is the one way to the device",
     **{
         f"/interface/torch.npu has/{name}": "only torch_npu has this name"
         for name in (
