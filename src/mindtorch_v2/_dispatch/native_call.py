@@ -147,6 +147,7 @@ def _steps(steps: Steps) -> tuple[Any, ...]:
         steps.rank,
         steps.shows_result,
         steps.expand,
+        steps.format,
     )
 
 

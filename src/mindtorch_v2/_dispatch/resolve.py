@@ -59,7 +59,7 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
         return _mixed_devices(op, key, args)
     if op.name in STEPWISE:
         boxed = _in_steps(STEPWISE[op.name], boxed, key in (CPU, META) or getattr(boxed, "wants_steps", False))
-    if op.name in STEPS:
+    if op.name in STEPS and not op.is_composite:
         boxed = with_steps(STEPS[op.name], boxed, allocates=not (op.is_view or op.writes))
     if key == CPU:
         boxed = on_arrays(plan_of(op), boxed)

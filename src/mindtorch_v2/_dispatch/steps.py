@@ -23,6 +23,7 @@ class StepsKind(IntEnum):
     INSIDE = 1  # the kernel runs inside the event of `op(first argument, *constants)`
     NODE = 2  # the kernel runs inside an event of this name that is no operator
     PRODUCT = 3  # operands of a matrix product are resolved before it, its result after it
+    COPY = 4  # nested `constants` allocate the result, then the kernel runs inside the event of `op`
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Steps:
     rank: int = 2  # PRODUCT: dimensions of the operands
     shows_result: bool = False  # PRODUCT: a result of contiguous operands is resolved as well
     expand: Op | None = None  # PRODUCT: what brings the added tensor to the result's shape
+    format: Any = None  # COPY: the memory format for which the ops in `fewer` allocate
 
 
 def step_inside(op: Op, *constants: Any, dimensions: int = -1, fewer: tuple[Any, ...] = ()) -> Steps:
@@ -59,6 +61,14 @@ def product_steps(
     expanded.
     """
     return Steps(StepsKind.PRODUCT, resolve, first=first, rank=rank, shows_result=shows_result, expand=expand)
+
+
+def copy_steps(copy: Op, allocating: tuple[Op, ...], formatted: tuple[Op, ...], format: Any) -> Steps:
+    """Of a composite that allocates and copies: the nested ops `allocating`, or `formatted` where its memory format is
+    `format`, then `copy`. Only the native call uses them, for contiguous arguments, and only while no more than names
+    and times is recorded; the composite itself runs everywhere else.
+    """
+    return Steps(StepsKind.COPY, copy, constants=allocating, fewer=formatted, format=format)
 
 
 def with_steps(steps: Steps, kernel: Callable[..., Any], allocates: bool) -> Callable[..., Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..._dispatch.registry import steps
-from ..._dispatch.steps import node_inside, product_steps, step_inside
+from ..._dispatch.steps import copy_steps, node_inside, product_steps, step_inside
 from ..._ops.table import find
+from ..._tensor import contiguous_format
 
 _RESOLVE, _EXPAND = find("resolve_conj"), find("expand")
 
@@ -16,3 +17,9 @@ steps("mm", around=product_steps(_RESOLVE, shows_result=True))
 steps("bmm", around=product_steps(_RESOLVE))
 steps("addmm", around=product_steps(_RESOLVE, first=1, shows_result=True, expand=_EXPAND))
 steps("baddbmm", around=product_steps(None, first=1, rank=3, expand=_EXPAND))
+steps(
+    "clone",
+    around=copy_steps(
+        find("copy_"), (find("empty_strided"),), (find("empty_like"), find("empty.memory_format")), contiguous_format
+    ),
+)

@@ -12,6 +12,7 @@ from ..._quiet import in_range
 from ..._shape import broadcast_shapes
 from ..._storage import restride
 from . import select
+from .movement_elements import copy_in_stripes, is_copied_in_stripes
 from .unsupported import not_implemented, type_word
 from .whole_numbers import as_element as as_element
 
@@ -28,6 +29,14 @@ def check_target_shape(target: np.ndarray, *others: np.ndarray) -> None:
 def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
     if self.shape != src.shape:
         check_target_shape(self, src)
+    elif (
+        self.dtype == src.dtype
+        and self.flags.c_contiguous
+        and is_copied_in_stripes(src)
+        and not np.may_share_memory(self, src)
+    ):
+        copy_in_stripes(self, src)
+        return
     if src.dtype.kind == "c" and self.dtype.kind not in "cb" and not dt.BY_NUM[self.dtype.num].is_complex:
         src = src.real
     np.copyto(self, src if self.dtype.num < dt.FIRST_USER_NUM else in_range(src, self.dtype), casting="unsafe")

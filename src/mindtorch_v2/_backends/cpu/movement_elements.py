@@ -25,15 +25,27 @@ _LARGE = 65536  # elements from which a transposed copy is worth its loop
 
 @accelerated("contiguous_copy")
 def contiguous_copy(array: Array) -> Array:
-    """A row-major copy. Numpy copies a large transposed array column by column, which misses the cache with every
-    element; narrow stripes are four times as fast.
-    """
-    if array.size < _LARGE or array.ndim < 2 or array.strides[-1] < 512 or array.itemsize not in array.strides:
+    """A row-major copy."""
+    if not is_copied_in_stripes(array):
         return array.copy("C")
     out = np.empty(array.shape, array.dtype)
-    for start in range(0, array.shape[-1], _COLUMNS):
-        out[..., start : start + _COLUMNS] = array[..., start : start + _COLUMNS]
+    copy_in_stripes(out, array)
     return out
+
+
+def is_copied_in_stripes(source: Array) -> bool:
+    """Whether a row-major copy of `source` is quicker in stripes. Numpy copies a large transposed array column by
+    column, which misses the cache with every element; narrow stripes are four times as fast.
+    """
+    return (
+        source.size >= _LARGE and source.ndim >= 2 and source.strides[-1] >= 512 and source.itemsize in source.strides
+    )
+
+
+def copy_in_stripes(out: Array, source: Array) -> None:
+    """Copies an array into a row-major one of the same shape and type, some columns at a time."""
+    for start in range(0, source.shape[-1], _COLUMNS):
+        out[..., start : start + _COLUMNS] = source[..., start : start + _COLUMNS]
 
 
 # --- joins and repetitions

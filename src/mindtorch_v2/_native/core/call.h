@@ -42,7 +42,8 @@ enum { MAX_PARAMS = 16, MAX_OWNED = 8 };
     NAME(STEPS, NONE)                                                                                                  \
     NAME(STEPS, INSIDE)                                                                                                \
     NAME(STEPS, NODE)                                                                                                  \
-    NAME(STEPS, PRODUCT)
+    NAME(STEPS, PRODUCT)                                                                                               \
+    NAME(STEPS, COPY)
 #define ENUMERATOR(prefix, name) prefix##_##name,
 enum { ARGUMENT_KINDS(ENUMERATOR) };
 enum { MAKES(ENUMERATOR) };
@@ -75,11 +76,12 @@ typedef struct {
 typedef struct {
     int kind;
     PyObject *op, *name;         /* the step's operator (NULL where none is shown), or its name */
-    PyObject *constants, *fewer; /* what follows the first argument: tuples */
+    PyObject *constants, *fewer; /* what follows the first argument, or the operators that allocate a copy: tuples */
     int dimensions;              /* of the first argument, where that matters; else -1 */
     int first, rank;             /* of a product: the position of its first operand, and their dimensions */
     bool shows_result;           /* whether a result of contiguous operands is shown resolved */
     PyObject *expand;            /* the operator that brings what is added to the result's shape, or NULL */
+    PyObject *format;            /* of a copy: the memory format for which `fewer` lists the allocating operators */
 } Steps;
 
 typedef struct {

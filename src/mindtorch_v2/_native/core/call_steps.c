@@ -95,10 +95,41 @@ static PyObject *run_product(const Call *call, Arguments *arguments)
     return made;
 }
 
+/* The nested operators that allocate a copy; NULL where the steps have to run one by one: the memory format is an
+ * unusual one, or more than the steps' names and times is recorded. */
+static PyObject *allocating_ops(const Call *call, const Arguments *arguments, const Core *core)
+{
+    enum { C_CONTIGUOUS = 1 };
+    const Steps *steps = &call->steps;
+    const ArrayFields *source = fields_of(arguments->array[0]);
+    if (!source || core->detail || core->watches_memory)
+        return NULL;
+    if (arguments->bound[1] == Py_None)
+        return source->flags & C_CONTIGUOUS ? steps->constants : NULL;
+    return arguments->bound[1] == steps->format ? steps->fewer : NULL;
+}
+
+static PyObject *run_copy(const Call *call, Arguments *arguments)
+{
+    Core *core = arguments->core;
+    PyObject *ops = allocating_ops(call, arguments, core);
+    Py_ssize_t count = ops ? PyTuple_GET_SIZE(ops) : 0, begun = 0;
+    bool failed = false;
+    while (begun < count && !failed)
+        failed = core_begin_op(core, PyTuple_GET_ITEM(ops, begun++), arguments->bound, 1, NULL, -1) < 0;
+    for (begun -= failed; begun > 0; begun--)
+        failed |= core_end_op(core, !failed) < 0;
+    return failed ? NULL
+                  : run_inside(call, arguments,
+                               core_begin_op(core, call->steps.op, arguments->bound, 1, NULL, -1));
+}
+
 bool steps_fit(const Call *call, const Arguments *arguments)
 {
     if (call->steps.kind == STEPS_NONE)
         return false;
+    if (call->steps.kind == STEPS_COPY)
+        return allocating_ops(call, arguments, active_core) != NULL;
     for (int i = 0; i < call->count; i++)
         if (call->params[i].kind == ARGUMENT_TENSOR && !fields_of(arguments->array[i]))
             return false;
@@ -109,6 +140,8 @@ PyObject *steps_run(const Call *call, Arguments *arguments)
 {
     if (call->steps.kind == STEPS_PRODUCT)
         return run_product(call, arguments);
+    if (call->steps.kind == STEPS_COPY)
+        return run_copy(call, arguments);
     return run_in_step(call, arguments);
 }
 
@@ -136,18 +169,19 @@ static PyObject *or_null(PyObject *value)
 int steps_read(PyObject *given, Steps *steps)
 {
     /* (kind, op, name, constants, dimensions, constants for fewer, first operand, rank, whether the result is shown,
-     * expand) */
-    PyObject *op, *expand;
+     * expand, memory format) */
+    PyObject *op, *expand, *format;
     int shows;
-    if (!PyArg_ParseTuple(given, "iOOO!iO!iipO", &steps->kind, &op, &steps->name, &PyTuple_Type, &steps->constants,
+    if (!PyArg_ParseTuple(given, "iOOO!iO!iipOO", &steps->kind, &op, &steps->name, &PyTuple_Type, &steps->constants,
                           &steps->dimensions, &PyTuple_Type, &steps->fewer, &steps->first, &steps->rank, &shows,
-                          &expand))
+                          &expand, &format))
         return -1;
     Py_INCREF(steps->name);
     Py_INCREF(steps->constants);
     Py_INCREF(steps->fewer);
     steps->op = or_null(op);
     steps->expand = or_null(expand);
+    steps->format = or_null(format);
     steps->shows_result = shows;
     if (PyTuple_GET_SIZE(steps->constants) < MAX_PARAMS && PyTuple_GET_SIZE(steps->fewer) < MAX_PARAMS)
         return 0;
