@@ -56,8 +56,48 @@ bool depthwise_forward(Arrays *all, const Convolution *c, char type)
     return run(all, &job, PICK(depthwise_forward, type), type, c->geometry.batch * c->out_channels);
 }
 
+/* With stride 1 and one output channel per group, the input's gradient is the convolution of the output's gradient with
+ * the kernel turned around, over a padding that must not be negative. */
+static bool is_turned_around(const Convolution *c)
+{
+    const Geometry *g = &c->geometry;
+    return g->stride_h == 1 && g->stride_w == 1 && c->group_out == 1
+           && g->dilation_h * (g->kernel_h - 1) >= g->pad_h && g->dilation_w * (g->kernel_w - 1) >= g->pad_w;
+}
+
+static bool turned_around(Arrays *all, const Convolution *c, char type)
+{
+    const Geometry *g = &c->geometry;
+    Py_ssize_t taps = g->kernel_h * g->kernel_w, size = c->out_channels * taps;
+    size_t width = type == 'f' ? sizeof(float) : sizeof(double);
+    Array weight;
+    PyObject *memory = array_new(all, &weight, 1, &size, type, false);
+    if (memory == NULL)
+        return false;
+    for (Py_ssize_t o = 0; o < c->out_channels; o++)
+        for (Py_ssize_t k = 0; k < taps; k++)
+            memcpy((char *)weight.data + (size_t)(o * taps + k) * width,
+                   (const char *)c->weight + (size_t)(o * taps + taps - 1 - k) * width, width);
+    Convolution turned = *c;
+    turned.geometry.height = g->out_h;
+    turned.geometry.width = g->out_w;
+    turned.geometry.out_h = g->height;
+    turned.geometry.out_w = g->width;
+    turned.geometry.pad_h = g->dilation_h * (g->kernel_h - 1) - g->pad_h;
+    turned.geometry.pad_w = g->dilation_w * (g->kernel_w - 1) - g->pad_w;
+    turned.image = c->out;
+    turned.out = c->image;
+    turned.weight = weight.data;
+    turned.bias = NULL;
+    bool done = depthwise_forward(all, &turned, type);
+    Py_DECREF(memory); /* `all` keeps its buffer until it is closed */
+    return done;
+}
+
 bool depthwise_input_gradient(Arrays *all, const Convolution *c, char type)
 {
+    if (is_turned_around(c))
+        return turned_around(all, c, type);
     Depthwise job = job_of(c);
     return run(all, &job, PICK(depthwise_input_gradient, type), type, c->geometry.batch * c->geometry.channels);
 }
