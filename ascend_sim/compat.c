@@ -168,7 +168,7 @@ typedef struct Call {
 } Call;
 
 static pthread_cond_t call_cond;
-static pthread_once_t call_once = PTHREAD_ONCE_INIT;
+static pthread_once_t calls_once = PTHREAD_ONCE_INIT;
 static Call *calls, **calls_tail = &calls;
 
 static void init_calls(void) { cond_init_monotonic(&call_cond); }
@@ -191,7 +191,7 @@ API int32_t aclrtLaunchHostFunc(void *handle, void (*fn)(void *), void *argument
 API int32_t aclrtSubscribeReport(uint64_t thread, void *handle) {
     (void)thread;
     Stream *stream;
-    pthread_once(&call_once, init_calls);
+    pthread_once(&calls_once, init_calls);
     return stream_of(handle, &stream);
 }
 
@@ -199,7 +199,7 @@ API int32_t aclrtUnSubscribeReport(uint64_t thread, void *handle) { return aclrt
 
 API int32_t aclrtLaunchCallback(void (*fn)(void *), void *argument, int32_t block, void *handle) {
     REQUIRE(fn);
-    pthread_once(&call_once, init_calls);
+    pthread_once(&calls_once, init_calls);
     Call *call = calloc(1, sizeof *call);
     *call = (Call){NULL, fn, argument, block != 0, false};
     int code = aclrtLaunchHostFunc(handle, post_call, call);
@@ -208,7 +208,7 @@ API int32_t aclrtLaunchCallback(void (*fn)(void *), void *argument, int32_t bloc
 }
 
 API int32_t aclrtProcessReport(int32_t timeout) {
-    pthread_once(&call_once, init_calls);
+    pthread_once(&calls_once, init_calls);
     struct timespec until;
     if (timeout >= 0) deadline_after(&until, timeout);
     pthread_mutex_lock(&lock);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from sys import getrefcount
 
 import numpy as np
 
@@ -35,16 +35,27 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = Fals
             hook(leaf)
 
 
+def _count_of_a_sole_local() -> int:
+    only = object()
+    return getrefcount(only)
+
+
+SOLE_LOCAL = _count_of_a_sole_local()
+"""What `getrefcount(local)` returns where nothing but that local variable holds the object: 2, or 1 where the
+interpreter lends locals to the functions it calls instead of counting a reference for them (Python 3.14)."""
+
+
 def owns_memory(grad: Tensor) -> bool:
-    """Whether no other tensor or array can see this tensor's memory. Counts are those of the names below."""
+    """Whether no other tensor or array can see this tensor's memory."""
+    sole = SOLE_LOCAL + 1  # the local below, and the attribute that it was read from
     a = grad._array
-    if sys.getrefcount(a) > 3 or not a.flags.writeable or 0 in a.strides:  # an expanded gradient repeats one element
+    if getrefcount(a) > sole or not a.flags.writeable or 0 in a.strides:  # an expanded gradient repeats one element
         return False
-    base = grad._base
-    if base is not None:
-        return sys.getrefcount(base) <= 3 and sys.getrefcount(base._array) <= 3 + (a.base is base._array)
-    owner = a.base
-    return owner is None or sys.getrefcount(owner) <= 3
+    owner, base = a.base, grad._base
+    if base is None:
+        return owner is None or getrefcount(owner) <= sole
+    viewed = base._array
+    return getrefcount(base) <= sole and getrefcount(viewed) <= sole + 2 * (owner is viewed)
 
 
 def is_dense(a: np.ndarray) -> bool:

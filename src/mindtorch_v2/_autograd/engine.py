@@ -13,7 +13,7 @@ from .._dispatch.overrides import DisableTorchFunctionSubclass
 from .._observer import NODE_PREFIX
 from .._storage import native as _native
 from .._tensor import Parameter, Tensor
-from .accumulate import accumulate
+from .accumulate import SOLE_LOCAL, accumulate
 from .conform import add_gradients, conform
 from .evaluate import apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
 from .function import CustomNode
@@ -113,7 +113,7 @@ class Pass:
             return
         if edge in buffers:
             old = buffers.pop(edge)
-            sole = getrefcount(old) <= 2
+            sole = getrefcount(old) <= SOLE_LOCAL
             buffers[edge] = self.sum(old, grad, sole)
         else:
             buffers[edge] = grad
@@ -166,7 +166,7 @@ class Pass:
     def run_leaf(self, leaf: Tensor, observer: Any) -> None:
         grad = self.buffers.pop(leaf)
         if observer is None:
-            sole = getrefcount(grad) <= 2
+            sole = getrefcount(grad) <= SOLE_LOCAL
             self.finish_leaf(leaf, grad, sole)
             return
         observer.enter_node(_EVALUATE_LEAF, -1, 0, (), False)
@@ -175,7 +175,7 @@ class Pass:
             if where is not None and self.capture_only:
                 self.captured[where] = grad if not leaf._hooks else run_hooks(leaf._hooks, grad)
                 return
-            sole = getrefcount(grad) <= 2
+            sole = getrefcount(grad) <= SOLE_LOCAL
             observer.enter_node(_ACCUMULATE, -1, 0, (grad,), True)
             try:
                 accumulate(leaf, grad, self.create, sole)

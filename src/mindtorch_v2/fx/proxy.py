@@ -299,8 +299,12 @@ def _asserted(frame: Any) -> bool:
     at = next((i for i, found in enumerate(instructions) if found.offset == frame.f_lasti), None)
     if at is None:
         return False
-    following = [found.opname for found in instructions[at : at + 4]]
-    return any("JUMP" in name and "TRUE" in name for name in following[:2]) and "LOAD_ASSERTION_ERROR" in following
+    following = instructions[at : at + 4]
+    jumps = any("JUMP" in found.opname and "TRUE" in found.opname for found in following[:2])
+    # the error is loaded by an instruction of its own up to Python 3.13, as one of several constants since
+    return jumps and any(
+        found.opname == "LOAD_ASSERTION_ERROR" or found.argrepr == "AssertionError" for found in following
+    )
 
 
 class Attribute(Proxy):

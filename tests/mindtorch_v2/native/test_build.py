@@ -108,6 +108,7 @@ except ImportError:
     import _xxsubinterpreters as interpreters
     made = interpreters.create(isolated=False)
 interpreters.run_string(made, INSIDE)
+interpreters.destroy(made)
 """
 
 
