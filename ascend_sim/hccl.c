@@ -343,14 +343,24 @@ API int32_t HcclCommInitRootInfo(uint32_t size, const void *root_info, uint32_t 
     return HCCL_OK;
 }
 
-/* The part of the vendor's structure that this library looks at: size, magic, version, then settings. */
-typedef struct { char head[24]; uint32_t buffer_size, deterministic; char name[COMM_NAME_BYTES]; } CommConfig;
+/* The part of the vendor's structure that this library looks at: its name, and the timeout of a communication in seconds. */
+typedef struct {
+    uint64_t size;
+    char head[16];
+    uint32_t buffer_size, deterministic;
+    char name[COMM_NAME_BYTES], udi[128];
+    uint32_t modes[4];
+    uint64_t job;
+    uint8_t zero_copy;
+    int32_t timeout; /* -1: not set */
+} CommConfig;
 
 API int32_t HcclCommInitRootInfoConfig(uint32_t size, const void *root_info, uint32_t rank, const CommConfig *settings, void **out) {
     int code = HcclCommInitRootInfo(size, root_info, rank, out);
-    if (code != HCCL_OK || settings == NULL || settings->name[0] == '\0') return code;
+    if (code != HCCL_OK || settings == NULL) return code;
     Comm *comm = pool_find(&pool, *out);
-    snprintf(comm->name, sizeof comm->name, "%.*s", COMM_NAME_BYTES - 1, settings->name);
+    if (settings->size >= sizeof *settings && settings->timeout >= 0) comm->timeout_ns = (uint64_t)settings->timeout * 1000000000ull;
+    if (settings->name[0] != '\0') snprintf(comm->name, sizeof comm->name, "%.*s", COMM_NAME_BYTES - 1, settings->name);
     return code;
 }
 
@@ -410,7 +420,7 @@ API const char *HcclGetErrorString(int32_t code) {
     return code >= 0 && code < (int32_t)(sizeof texts / sizeof *texts) ? texts[code] : "unknown error";
 }
 
-API uint32_t HcclGetCommConfigCapability(void) { return 3; } /* buffer size, determinism, name; only the name is looked at */
+API uint32_t HcclGetCommConfigCapability(void) { return 9; } /* settings up to the timeout; the name and that one are looked at */
 
 API int32_t HcclSetConfig(int32_t setting, int32_t value) { /* results are always deterministic */
     (void)value;

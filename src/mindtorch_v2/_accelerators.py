@@ -43,6 +43,7 @@ class Backend:
     key = 0  # the device's bit; `register` sets it
     composites: Mapping[str, Callable[..., Any]] = {}
     avoids: frozenset[str] = frozenset()
+    engines: tuple[str, ...] = ()  # what carries its tensors between processes, by the names of torch.distributed
 
     # --- whether it is there
     def is_available(self) -> bool:
@@ -96,6 +97,11 @@ class Backend:
     def is_pinned(self, owner: Any) -> bool:
         """Whether the owner of an array's memory is such memory."""
         return False
+
+    # --- several processes
+    def engine(self, name: str) -> Any:
+        """The class of one of `engines`, made once for each group: see `distributed/engines.py`."""
+        raise NotImplementedError(f"the backend '{self.name}' has no engine '{name}'")
 
     # --- random numbers
     has_generators = False  # whether torch.Generator(device=name) makes sense

@@ -55,7 +55,7 @@ def distributed_info() -> dict[str, Any] | None:
             {
                 "pg_name": group.group_name,
                 "pg_desc": group.group_desc,
-                "backend_config": f"cpu:{group.backend}",
+                "backend_config": group.choice.config,
                 "pg_size": group.size(),
                 "ranks": list(group.ranks),
             }

@@ -9,80 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from . import _events, _status
 from ._buffers import Buffer, check_tensor, check_tensors
+from ._calls import global_rank, nothing, root_of, run
 from ._mpi import mpi
-from .process_groups import GroupMember, ProcessGroup, resolve
+from .process_groups import ProcessGroup
 from .reduce_op import ReduceOp, mpi_operation
-from .work import DistBackendError, Work
-
-_OF_ANY_SIZE = ("all_to_all", "all_to_all_single")  # sizes differ between processes
-
-
-def _run(
-    name: str,
-    group: Any,
-    tensors: list[Tensor],
-    start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]],
-    async_op: bool,
-    detail: str = "",
-    source: int = -1,
-) -> Work | None:
-    """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. `source` is the
-    rank that the others wait for, -1 where all wait for all. A profile shows the call and what it started.
-
-    Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the
-    group.
-    """
-    found = resolve(group)
-    if found is None:
-        return None
-    sizes = [f"{list(t.shape)} {t.dtype}" for t in tensors[:4]] + ["..."] * (len(tensors) > 4)
-    text = f"{name}({', '.join(sizes)}){detail}"
-    between_two = name in ("send", "recv")
-    entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
-    seq = -1 if between_two else found.next_number()
-    call = _events.call(name, tensors)
-    transfer = None
-    try:
-        transfer = _events.transfer(name, found, tensors, seq, source)
-        requests, finish = start(found)
-        work = Work(requests, finish, tensors, entry, found.timeout.total_seconds(), transfer)
-        if async_op:
-            transfer = None  # ends with the work
-            return work
-        work._wait(work._timeout)
-    except mpi().Exception as error:
-        raise DistBackendError(f"{entry.text} failed in MPI: {error}.{_status.others(entry)}") from error
-    finally:
-        for event in (transfer, call):
-            if event is not None:
-                event.close()
-    return None
-
-
-def _nothing() -> None:
-    """There is nothing to do after a communication."""
-
-
-def _root(group: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:
-    """The place in the group of the process that is named by its rank among all, or by its place."""
-    if (rank is None) == (group_rank is None):
-        raise ValueError(f"give either {name} (a rank among all processes) or group_{name} (a place in the group)")
-    if group_rank is not None:
-        return group_rank
-    if rank not in group.ranks:
-        raise ValueError(f"Global rank {rank} is not part of group {group}")
-    return group.ranks.index(rank)
-
-
-def _global_rank(group: Any, rank: int | None, group_rank: int | None) -> int:
-    """The rank among all processes of the one that others wait for; -1 where it is not given rightly, which is said
-    elsewhere."""
-    found = resolve(group)
-    if rank is not None or group_rank is None or found is None:
-        return -1 if rank is None else rank
-    return found.ranks[group_rank] if 0 <= group_rank < found.size() else -1
+from .work import Work
 
 
 def _divisor(op: Any, group: ProcessGroup) -> int:
@@ -99,7 +31,14 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
         operation = mpi_operation(op, mpi(), buffer.kind)
         return [g.comm.Iallreduce(mpi().IN_PLACE, buffer.spec, operation)], lambda: buffer.finish(_divisor(op, g))
 
-    return _run("all_reduce", group, [tensor], start, async_op)
+    return run(
+        "all_reduce",
+        group,
+        [tensor],
+        start,
+        async_op,
+        on_device=lambda e, g, text: e.all_reduce(tensor, ReduceOp(op).name, text),
+    )
 
 
 def reduce(
@@ -114,14 +53,21 @@ def reduce(
     check_tensor(tensor, "tensor")
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        root = _root(g, dst, group_dst, "dst")
+        root = root_of(g, dst, group_dst, "dst")
         buffer = Buffer(tensor, arithmetic=True)
         operation = mpi_operation(op, mpi(), buffer.kind)
         if g.rank() != root:
-            return [g.comm.Ireduce(buffer.spec, None, operation, root)], _nothing
+            return [g.comm.Ireduce(buffer.spec, None, operation, root)], nothing
         return [g.comm.Ireduce(mpi().IN_PLACE, buffer.spec, operation, root)], lambda: buffer.finish(_divisor(op, g))
 
-    return _run("reduce", group, [tensor], start, async_op)
+    return run(
+        "reduce",
+        group,
+        [tensor],
+        start,
+        async_op,
+        on_device=lambda e, g, text: e.reduce(tensor, root_of(g, dst, group_dst, "dst"), ReduceOp(op).name, text),
+    )
 
 
 def broadcast(
@@ -131,11 +77,19 @@ def broadcast(
     check_tensor(tensor, "tensor")
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        root = _root(g, src, group_src, "src")
+        root = root_of(g, src, group_src, "src")
         buffer = Buffer(tensor)
-        return [g.comm.Ibcast(buffer.raw, root)], _nothing if g.rank() == root else buffer.finish
+        return [g.comm.Ibcast(buffer.raw, root)], nothing if g.rank() == root else buffer.finish
 
-    return _run("broadcast", group, [tensor], start, async_op, source=_global_rank(group, src, group_src))
+    return run(
+        "broadcast",
+        group,
+        [tensor],
+        start,
+        async_op,
+        source=global_rank(group, src, group_src),
+        on_device=lambda e, g, text: e.broadcast(tensor, root_of(g, src, group_src, "src"), text),
+    )
 
 
 def _joined(g: ProcessGroup, buffer: Buffer) -> np.ndarray:
@@ -155,13 +109,18 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     check_tensor(tensor, "tensor")
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        _check_count(tensors, g, "tensor_list")
-        own, parts = Buffer(tensor), [Buffer(part) for part in tensors]
-        _check_alike(own, parts)
+        own, parts = Buffer(tensor), [Buffer(part) for part in _checked(tensors, g, "tensor_list", tensor)]
         joined = _joined(g, own)
         return [g.comm.Iallgather(own.raw, joined)], lambda: _store_parts(parts, joined)
 
-    return _run("all_gather", group, [tensor], start, async_op)
+    return run(
+        "all_gather",
+        group,
+        [tensor],
+        start,
+        async_op,
+        on_device=lambda e, g, text: e.all_gather(_checked(tensors, g, "tensor_list", tensor), tensor, text),
+    )
 
 
 def all_gather_into_tensor(
@@ -171,17 +130,25 @@ def all_gather_into_tensor(
     check_tensor(output_tensor, "output_tensor")
     check_tensor(input_tensor, "input_tensor")
 
-    def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        own, out = Buffer(input_tensor), Buffer(output_tensor)
-        if out.raw.size != own.raw.size * g.size():
+    def check(g: ProcessGroup) -> None:
+        if output_tensor.numel() != input_tensor.numel() * g.size() or output_tensor.dtype != input_tensor.dtype:
             raise ValueError(
                 "output tensor size must be equal to world_size times input tensor size, got "
-                f"{list(output_tensor.shape)} for "
-                f"{g.size()} times {list(input_tensor.shape)}"
+                f"{list(output_tensor.shape)} {output_tensor.dtype} for "
+                f"{g.size()} times {list(input_tensor.shape)} {input_tensor.dtype}"
             )
+
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        check(g)
+        return e.all_gather_into(output_tensor, input_tensor, text)
+
+    def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
+        check(g)
+        own, out = Buffer(input_tensor), Buffer(output_tensor)
         return [g.comm.Iallgather(own.raw, out.raw)], out.finish
 
-    return _run("all_gather_into_tensor", group, [output_tensor, input_tensor], start, async_op)
+    tensors = [output_tensor, input_tensor]
+    return run("all_gather_into_tensor", group, tensors, start, async_op, on_device=on_device)
 
 
 # --- each process gets a part
@@ -192,36 +159,45 @@ def reduce_scatter_tensor(
     check_tensor(output, "output")
     check_tensor(input, "input")
 
-    def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        out, source = Buffer(output, arithmetic=True), Buffer(input, arithmetic=True)
-        if source.array.size != out.array.size * g.size():
+    def check(g: ProcessGroup) -> None:
+        if input.numel() != output.numel() * g.size():
             raise ValueError(
                 f"input tensor must be the same size as output size times world size, got {list(input.shape)} for "
                 f"{g.size()} times "
                 f"{list(output.shape)}"
             )
+
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        check(g)
+        return e.reduce_scatter(output, [input], ReduceOp(op).name, text)
+
+    def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
+        check(g)
+        out, source = Buffer(output, arithmetic=True), Buffer(input, arithmetic=True)
         operation = mpi_operation(op, mpi(), source.kind)
         return [g.comm.Ireduce_scatter_block(source.spec, out.spec, operation)], lambda: out.finish(_divisor(op, g))
 
-    return _run("reduce_scatter_tensor", group, [output, input], start, async_op)
+    return run("reduce_scatter_tensor", group, [output, input], start, async_op, on_device=on_device)
 
 
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Adds up the lists of all processes and gives each process the element of its place."""
+    """Adds up the lists of all processes and gives each process the element of its rank."""
     check_tensor(output, "output")
     tensors = check_tensors(input_list, "input_list")
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        _check_count(tensors, g, "input_list")
-        out, parts = Buffer(output, arithmetic=True), [Buffer(part, arithmetic=True) for part in tensors]
-        _check_alike(out, parts)
+        out = Buffer(output, arithmetic=True)
+        parts = [Buffer(part, arithmetic=True) for part in _checked(tensors, g, "input_list", output)]
         source = np.concatenate([part.spec for part in parts])
         operation = mpi_operation(op, mpi(), out.kind)
         return [g.comm.Ireduce_scatter_block(source, out.spec, operation)], lambda: out.finish(_divisor(op, g))
 
-    return _run("reduce_scatter", group, [output], start, async_op)
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        return e.reduce_scatter(output, _checked(tensors, g, "input_list", output), ReduceOp(op).name, text)
+
+    return run("reduce_scatter", group, [output], start, async_op, on_device=on_device)
 
 
 def gather(
@@ -237,21 +213,19 @@ def gather(
     dst = 0 if dst is None and group_dst is None else dst
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        root = _root(g, dst, group_dst, "dst")
-        own = Buffer(tensor)
+        root = root_of(g, dst, group_dst, "dst")
+        own, tensors = Buffer(tensor), _of_root(gather_list, g, root, "gather_list", "destination", tensor)
         if g.rank() != root:
-            if gather_list:
-                raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-            return [g.comm.Igather(own.raw, None, root)], _nothing
-        if not gather_list:
-            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-        parts = [Buffer(part) for part in check_tensors(gather_list, "gather_list")]
-        _check_count(parts, g, "gather_list")
-        _check_alike(own, parts)
+            return [g.comm.Igather(own.raw, None, root)], nothing
+        parts = [Buffer(part) for part in tensors]
         joined = _joined(g, own)
         return [g.comm.Igather(own.raw, joined, root)], lambda: _store_parts(parts, joined)
 
-    return _run("gather", group, [tensor], start, async_op)
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        root = root_of(g, dst, group_dst, "dst")
+        return e.gather(tensor, _of_root(gather_list, g, root, "gather_list", "destination", tensor), root, text)
+
+    return run("gather", group, [tensor], start, async_op, on_device=on_device)
 
 
 def scatter(
@@ -267,20 +241,19 @@ def scatter(
     src = 0 if src is None and group_src is None else src
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        root = _root(g, src, group_src, "src")
-        out = Buffer(tensor)
+        root = root_of(g, src, group_src, "src")
+        out, tensors = Buffer(tensor), _of_root(scatter_list, g, root, "scatter_list", "source", tensor)
         if g.rank() != root:
-            if scatter_list:
-                raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
             return [g.comm.Iscatter(None, out.raw, root)], out.finish
-        if not scatter_list:
-            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-        parts = [Buffer(part) for part in check_tensors(scatter_list, "scatter_list")]
-        _check_count(parts, g, "scatter_list")
-        _check_alike(out, parts)
+        parts = [Buffer(part) for part in tensors]
         return [g.comm.Iscatter(np.concatenate([part.raw for part in parts]), out.raw, root)], out.finish
 
-    return _run("scatter", group, [tensor], start, async_op, source=_global_rank(group, src, group_src))
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        root = root_of(g, src, group_src, "src")
+        return e.scatter(tensor, _of_root(scatter_list, g, root, "scatter_list", "source", tensor), root, text)
+
+    source = global_rank(group, src, group_src)
+    return run("scatter", group, [tensor], start, async_op, source=source, on_device=on_device)
 
 
 def all_to_all(
@@ -294,6 +267,11 @@ def all_to_all(
         check_tensors(input_tensor_list, "input_tensor_list"),
     )
 
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        _check_count(outputs, g, "output_tensor_list")
+        _check_count(inputs, g, "input_tensor_list")
+        return e.all_to_all(outputs, inputs, text)
+
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         _check_count(outputs, g, "output_tensor_list")
         _check_count(inputs, g, "input_tensor_list")
@@ -306,7 +284,7 @@ def all_to_all(
         )
         return [request], lambda: _store_parts(to, np.array(np.split(received, np.cumsum(sizes)[:-1]), dtype=object))
 
-    return _run("all_to_all", group, inputs, start, async_op)
+    return run("all_to_all", group, inputs, start, async_op, on_device=on_device)
 
 
 def all_to_all_single(
@@ -323,16 +301,23 @@ def all_to_all_single(
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         out, source = Buffer(output), Buffer(input)
-        sizes, own_sizes = _split_bytes(output, output_split_sizes, g), _split_bytes(input, input_split_sizes, g)
+        sizes, own_sizes = (
+            [count * tensor.element_size() for count in _split_counts(tensor, lengths, g)]
+            for tensor, lengths in ((output, output_split_sizes), (input, input_split_sizes))
+        )
         request = g.comm.Ialltoallv(
             [source.raw, own_sizes, _starts(own_sizes), mpi().BYTE], [out.raw, sizes, _starts(sizes), mpi().BYTE]
         )
         return [request], out.finish
 
-    return _run("all_to_all_single", group, [output, input], start, async_op)
+    def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
+        taken, given = _split_counts(output, output_split_sizes, g), _split_counts(input, input_split_sizes, g)
+        return e.all_to_all_single(output, input, taken, given, text)
+
+    return run("all_to_all_single", group, [output, input], start, async_op, on_device=on_device)
 
 
-def _split_bytes(tensor: Tensor, lengths: list[int] | None, g: ProcessGroup) -> list[int]:
+def _split_counts(tensor: Tensor, lengths: list[int] | None, g: ProcessGroup) -> list[int]:
     rows = tensor.shape[0] if tensor.dim() else 1
     if lengths is None and rows % g.size():
         raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
@@ -341,7 +326,7 @@ def _split_bytes(tensor: Tensor, lengths: list[int] | None, g: ProcessGroup) -> 
         raise RuntimeError(
             f"Split sizes doesn't match total dim 0 size: {lengths} for {rows} rows and {g.size()} processes"
         )
-    row = tensor.numel() * tensor.element_size() // max(rows, 1)
+    row = tensor.numel() // max(rows, 1)
     return [length * row for length in lengths]
 
 
@@ -356,24 +341,45 @@ def _check_count(tensors: list[Any], g: ProcessGroup, name: str) -> None:
         )
 
 
-def _check_alike(own: Buffer, parts: list[Buffer]) -> None:
-    for part in parts:
-        if part.array.dtype != own.array.dtype or part.array.size != own.array.size:
+def _checked(tensors: list[Tensor], g: ProcessGroup, name: str, own: Tensor) -> list[Tensor]:
+    """The tensors, which must be one for each process, of the size and type of `own`."""
+    _check_count(tensors, g, name)
+    for part in tensors:
+        if part.dtype != own.dtype or part.numel() != own.numel():
             raise ValueError(
-                f"tensors of one communication have one size and type, got {list(part.tensor.shape)} "
-                f"{part.tensor.dtype} beside "
-                f"{list(own.tensor.shape)} {own.tensor.dtype}"
+                f"tensors of one communication have one size and type, got {list(part.shape)} {part.dtype} beside "
+                f"{list(own.shape)} {own.dtype}"
             )
+    return tensors
+
+
+def _of_root(given: list[Tensor] | None, g: ProcessGroup, root: int, name: str, role: str, own: Tensor) -> list[Tensor]:
+    """The list that the root alone passes; an empty one for the others."""
+    if g.rank() != root:
+        if given:
+            raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+        return []
+    if not given:
+        raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+    return _checked(check_tensors(given, name), g, name, own)
 
 
 # --- waiting for each other
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Returns when all processes of the group have called it."""
-    return _run("barrier", group, [], lambda g: ([g.comm.Ibarrier()], _nothing), async_op)
+    index = device_ids[0] if device_ids else None
+    return run(
+        "barrier",
+        group,
+        [],
+        lambda g: ([g.comm.Ibarrier()], nothing),
+        async_op,
+        on_device=lambda e, g, text: e.barrier(index, text),
+    )
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
     """A barrier whose error names the processes that did not come in time."""
-    work = _run("monitored_barrier", group, [], lambda g: ([g.comm.Ibarrier()], _nothing), True)
+    work = run("monitored_barrier", group, [], lambda g: ([g.comm.Ibarrier()], nothing), True)
     if work is not None:
         work.wait(timeout)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .collectives import _root, _run
+from ._calls import root_of, run
 from .process_groups import ProcessGroup, resolve
 
 
@@ -19,7 +19,7 @@ def _exchange(name: str, group: Any, call: Any) -> Any:
         made.append(call(g))
         return [], lambda: None
 
-    _run(name, group, [], start, False)
+    run(name, group, [], start, False)
     return made[0] if made else None
 
 
@@ -41,7 +41,7 @@ def gather_object(
 ) -> None:
     """Fills the list of process `dst` (0 if none is named) with the objects of all."""
     dst = 0 if dst is None and group_dst is None else dst
-    found = _exchange("gather_object", group, lambda g: g.comm.gather(obj, _root(g, dst, group_dst, "dst")))
+    found = _exchange("gather_object", group, lambda g: g.comm.gather(obj, root_of(g, dst, group_dst, "dst")))
     if found is not None:
         if object_gather_list is None:
             raise ValueError("Argument ``object_gather_list`` must be specified on destination rank.")
@@ -54,7 +54,7 @@ def broadcast_object_list(
     """Gives the objects of process `src` (0 if none is named) to all."""
     src = 0 if src is None and group_src is None else src
     found = _exchange(
-        "broadcast_object_list", group, lambda g: g.comm.bcast(list(object_list), _root(g, src, group_src, "src"))
+        "broadcast_object_list", group, lambda g: g.comm.bcast(list(object_list), root_of(g, src, group_src, "src"))
     )
     if found is not None:
         object_list[:] = found
@@ -75,7 +75,7 @@ def scatter_object_list(
         scatter_object_output_list[0] = _exchange(
             "scatter_object_list",
             group,
-            lambda g: g.comm.scatter(scatter_object_input_list, _root(g, src, group_src, "src")),
+            lambda g: g.comm.scatter(scatter_object_input_list, root_of(g, src, group_src, "src")),
         )
 
 
@@ -87,7 +87,7 @@ def send_object_list(
     _exchange(
         "send_object_list",
         group,
-        lambda g: g.comm.Send(np.frombuffer(data, np.uint8), _root(g, dst, group_dst, "dst"), 1),
+        lambda g: g.comm.Send(np.frombuffer(data, np.uint8), root_of(g, dst, group_dst, "dst"), 1),
     )
 
 
@@ -97,7 +97,7 @@ def recv_object_list(
     """Receives objects that process `src` sent; returns its rank."""
 
     def receive(g: ProcessGroup) -> list[Any]:
-        peer = _root(g, src, group_src, "src")
+        peer = root_of(g, src, group_src, "src")
         from ._mpi import mpi
 
         status = mpi().Status()

@@ -7,14 +7,15 @@ import os
 from datetime import timedelta
 from typing import Any
 
-from . import _status
+from . import _status, engines
 from ._mpi import HOW_TO_INSTALL, forget_shared_memory, is_installed, mpi
 
 default_pg_timeout = timedelta(minutes=30)
 
 
 class Backend(str):
-    """The name of an engine. `mpi` and `gloo` both stand for MPI, which serves tensors of the CPU."""
+    """The name of an engine. `mpi` and `gloo` both stand for MPI, which serves tensors of the CPU; a device may have an
+    engine of its own."""
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
@@ -40,12 +41,44 @@ class GroupMember:
 
 
 class ProcessGroup:
-    """Processes that communicate with each other. Tensors travel over an MPI communicator of the group's own."""
+    """Processes that communicate with each other. Tensors of the CPU travel over an MPI communicator of the group's
+    own, those of a device over its engine where the group was asked for one, else through the CPU.
+    """
 
-    def __init__(self, comm: Any, ranks: list[int], name: str, backend: Backend, timeout: timedelta) -> None:
-        self.comm, self.ranks, self.backend, self.timeout = comm, ranks, backend, timeout
+    def __init__(self, comm: Any, ranks: list[int], name: str, choice: engines.Choice, timeout: timedelta) -> None:
+        self.comm, self.ranks, self.backend, self.timeout = comm, ranks, Backend(choice.name), timeout
+        self.choice = choice
+        self._engines: dict[str, Any] = {}  # device type -> engine, made when it is first needed
         self.group_name, self.group_desc = name, "default_pg" if name == "0" else "undefined"
         self._numbers = itertools.count()
+
+    def engine_for(self, tensors: list[Any]) -> Any:
+        """The engine of the tensors' device, None for MPI. Without tensors (a barrier) it is MPI where the group has
+        it. RuntimeError for a device that nothing in the group serves.
+        """
+        types = {tensor.device.type for tensor in tensors} or ({"cpu"} if self.choice.cpu else {*self.choice.devices})
+        device = types.pop()
+        if types:
+            raise ValueError(f"tensors of one communication must be on one device, got {sorted({device, *types})}")
+        if device not in self.choice.devices:
+            if not self.choice.cpu:
+                raise RuntimeError(
+                    f"No backend type associated with device type {device}: the group's backend {str(self.backend)!r} "
+                    f"carries tensors on {', '.join(self.choice.devices)}; move the tensor there, or form a group with "
+                    f"init_process_group or new_group(backend='cpu:gloo,{self.choice.config}')"
+                )
+            return None
+        if device not in self._engines:
+            name, seconds = self.choice.devices[device], self.timeout.total_seconds()
+            self._engines[device] = engines.make(device, name, self.comm, seconds, self.group_name)
+        return self._engines[device]
+
+    def close(self) -> None:
+        """Dissolves the group in this process."""
+        while self._engines:
+            self._engines.popitem()[1].close()
+        if self.comm is not None:
+            self.comm.Free()
 
     def next_number(self) -> int:
         """The number of the next collective of the group, which is the same in all its processes."""
@@ -108,24 +141,6 @@ def is_torchelastic_launched() -> bool:
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
-def _engine_of(backend: str | None) -> Backend:
-    """The engine that serves CPU tensors in what was asked for: a name, or names by device (`cpu:gloo,cuda:nccl`)."""
-    if backend is None:
-        return Backend(Backend.MPI)
-    by_device = {
-        device if colon else "cpu": name
-        for device, colon, name in (
-            (*part.partition(":")[:2], part.partition(":")[2] or part) for part in backend.lower().split(",")
-        )
-    }
-    name = by_device.get("cpu", next(iter(by_device.values())))
-    if name in (Backend.NCCL, Backend.UCC, Backend.XCCL):
-        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
-    if name not in (Backend.GLOO, Backend.MPI):
-        raise ValueError(f"init_process_group: the backends are 'mpi' and 'gloo' (both run on MPI), got {backend!r}")
-    return Backend(name)
-
-
 def _expected(rank: int, world_size: int, init_method: str | None, store: Any) -> tuple[int, int]:
     """Rank and size that the program or the environment asks for; -1 where nothing does."""
     if init_method is None and store is None or (init_method or "").startswith("env://"):
@@ -157,7 +172,7 @@ def init_process_group(
         raise AssertionError("Cannot specify both init_method and store.")
     if timeout is not None and not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
-    engine = _engine_of(backend)
+    choice = engines.choose(backend)
     if not is_installed():
         raise RuntimeError(f"torch.distributed runs on MPI, and mpi4py is not installed. {HOW_TO_INSTALL}")
     from . import _rendezvous
@@ -177,13 +192,13 @@ def init_process_group(
             "(or `mpiexec -n N python script.py`)"
         )
     _status.open_board(place[0])
-    GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), engine, timeout or default_pg_timeout)
+    GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), choice, timeout or default_pg_timeout)
     forget_shared_memory(GroupMember.WORLD.comm)
     open_clock(GroupMember.WORLD.comm)
 
 
-def _add(comm: Any, ranks: list[int], backend: Backend, timeout: timedelta) -> ProcessGroup:
-    group = ProcessGroup(comm, ranks, str(len(_groups)), backend, timeout)
+def _add(comm: Any, ranks: list[int], choice: engines.Choice, timeout: timedelta) -> ProcessGroup:
+    group = ProcessGroup(comm, ranks, str(len(_groups)), choice, timeout)
     _groups.append(group)
     return group
 
@@ -214,9 +229,9 @@ def new_group(
     inside = world.rank() in chosen
     comm = world.comm.Split(0 if inside else mpi().UNDEFINED, chosen.index(world.rank()) if inside else 0)
     if not inside:
-        _groups.append(ProcessGroup(None, chosen, str(len(_groups)), world.backend, world.timeout))
+        _groups.append(ProcessGroup(None, chosen, str(len(_groups)), world.choice, world.timeout))
         return GroupMember.NON_GROUP_MEMBER
-    return _add(comm, chosen, _engine_of(backend) if backend else world.backend, timeout or world.timeout)
+    return _add(comm, chosen, engines.choose(backend) if backend else world.choice, timeout or world.timeout)
 
 
 def new_subgroups(
@@ -312,8 +327,7 @@ def destroy_process_group(group: Any = None) -> None:
         return
     everything = found is GroupMember.WORLD
     for each in list(_groups) if everything else [found]:
-        if each.comm is not None:
-            each.comm.Free()
+        each.close()
         _groups.remove(each)
     if everything:
         from ._profile import close_clock

@@ -379,6 +379,7 @@ ERRORS = {
     107007: "the time stamps are reversed",
     107017: "invalid handle",
     107019: "timeout",
+    107020: "timeout of a task",
     161001: "missing operand",
     161002: "unsupported operand",
     200000: "allocation failed",
@@ -394,6 +395,7 @@ ERRORS = {
     507035: "vector core exception",
     507046: "timeout of a stream synchronisation",
     507047: "timeout of an event synchronisation",
+    507057: "another device does not answer",
     561101: "no executor",
 }
 

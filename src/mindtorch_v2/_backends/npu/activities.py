@@ -13,14 +13,12 @@ import json
 import threading
 from typing import Any, Protocol
 
-from ..device_work import MEMCPY, NOTHING, Result
+from ..device_work import KERNEL, NOTHING, Result
 from . import clocks, mspti, native, timeline
 from .allocator import _allocators
-from .events import COPY_NAMES, EventTimes
+from .events import EventTimes
 from .runtime import NPUError, before_close, connect, runtime
 from .streams import Stream
-
-COPY = "aclrtMemcpyAsync"
 
 
 class Host(Protocol):
@@ -73,8 +71,8 @@ class Watch:
             source.end(stream)
             self.host.close(self._open.row)
 
-    def begin_copy(self, stream: Stream) -> None:
-        """A copy is about to be put into a stream."""
+    def begin_timed(self, name: str, stream: Stream) -> None:
+        """The call `name` is about to put a copy or a communication into a stream, which events will time."""
         source = self._open.source = self._source
         if source is None:
             return
@@ -83,21 +81,19 @@ class Watch:
             self._open.number = native.launcher.watch_begin()
         else:
             self._open.number = self._number()
-            self._open.row = self.host.open(COPY, self._open.number)
+            self._open.row = self.host.open(name, self._open.number)
 
-    def end_copy(self, stream: Stream, kind: int, nbytes: int) -> None:
-        """It was."""
+    def end_timed(self, name: str, stream: Stream, title: str, nbytes: int, kind: int = KERNEL) -> None:
+        """It did. `title` is what the device's work is called, `kind` what it is."""
         source, number = self._open.source, getattr(self._open, "number", 0)
         if source is None:
             return
         if self._native:
-            native.launcher.watch_end(COPY, stream.device_index, stream.stream_id)
+            native.launcher.watch_end(name, stream.device_index, stream.stream_id)
         else:
             self.host.close(self._open.row)
         if number:
-            source.marks.add(
-                number, MEMCPY, COPY_NAMES[kind], stream, nbytes, self._open.first, source.marks.mark(stream)
-            )
+            source.marks.add(number, kind, title, stream, nbytes, self._open.first, source.marks.mark(stream))
 
     # --- windows
     def start(self) -> int:

@@ -37,10 +37,16 @@ class NPUBackend(Backend):
     title = "Ascend NPU"
     activity = "NPU"
     number = 21
-    runtime_prefixes = ("npu", "aclrt", "acl")
+    runtime_prefixes = ("npu", "aclrt", "acl", "Hccl")
     has_generators = True
+    engines = ("hccl",)
     composites = {"_convolution": _convolution, "_fused_sgd_": _fused_sgd_, "_fused_adam_": _fused_adam_}
     avoids = frozenset({"mkldnn_rnn_layer", "_scaled_dot_product_flash_attention_for_cpu"})
+
+    def engine(self, name: str) -> Any:
+        from .process_group import Engine
+
+        return Engine
 
     def is_available(self) -> bool:
         from .runtime import connect

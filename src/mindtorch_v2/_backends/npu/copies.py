@@ -16,8 +16,10 @@ from ..._ops.movement_shapes import storage_extent
 from ..._quiet import cast as cast_array
 from ..._shape import broadcast_shapes
 from ..._tensor import Tensor, bump_version, wrap
+from ..device_work import MEMCPY
 from . import abi, streams, timeline
 from .allocator import address_of, check_kept, device_array, memory_of
+from .events import COPY_NAMES
 from .launcher import Rejected, entry_of, launch
 from .runtime import bind, is_closed, runtime
 from .streams import Stream
@@ -141,6 +143,9 @@ def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, hos
         _note_use(host, stream)
 
 
+_COPY = "aclrtMemcpyAsync"
+
+
 def _put_copy(target: np.ndarray, source: np.ndarray, kind: int, stream: Stream) -> None:
     """Puts a copy of contiguous memory into a stream."""
     if kind != abi.HOST_TO_DEVICE:
@@ -151,12 +156,12 @@ def _put_copy(target: np.ndarray, source: np.ndarray, kind: int, stream: Stream)
     rt = runtime()
     watcher = timeline.active
     if watcher is not None:
-        watcher.begin_copy(stream)
+        watcher.begin_timed(_COPY, stream)
     code = rt.aclrtMemcpyAsync(
         address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle
     )
     if watcher is not None:
-        watcher.end_copy(stream, kind, source.nbytes)
+        watcher.end_timed(_COPY, stream, COPY_NAMES[kind], source.nbytes, MEMCPY)
     rt.check(code, "copying memory")
 
 

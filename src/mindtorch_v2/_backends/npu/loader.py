@@ -14,7 +14,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from . import abi
+from . import abi, abi_hccl
 
 RUNTIME_NAMES = ("libascendcl.so",)
 OBJECT_NAMES = ("libnnopbase.so",)
@@ -22,6 +22,7 @@ OPERATOR_NAMES = ("libopapi.so",)
 OPERATOR_PATTERNS = ("libcust_opapi*.so", "libopapi_*.so")  # looked at before libopapi.so
 OLD_OPERATOR_PATTERNS = ("libaclnn_*.so",)  # and these after it
 ACTIVITY_NAMES = ("libmspti.so",)
+COMMUNICATION_NAMES = ("libhccl.so",)
 _DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
 
 
@@ -66,7 +67,7 @@ class Libraries:
 
     def function(self, name: str) -> Any:
         """A runtime function with its prototype; RuntimeError if the libraries lack it."""
-        code = abi.RUNTIME.get(name) or abi.MSPTI.get(name) or ""
+        code = abi.RUNTIME.get(name) or abi.MSPTI.get(name) or abi_hccl.FUNCTIONS.get(name) or ""
         found = self.find(name)
         if found is None:
             raise RuntimeError(f"the Ascend libraries have no function {name}; looked in: {self.describe()}")
@@ -110,6 +111,7 @@ def open_libraries() -> tuple[Libraries | None, str]:
     _open_all(OPERATOR_PATTERNS, folders, opened, problems)
     _open_first(OPERATOR_NAMES, folders, opened, problems)
     _open_all(OLD_OPERATOR_PATTERNS, folders, opened, problems)
+    _open_first(COMMUNICATION_NAMES, folders, opened, problems)
     return Libraries(opened), ""
 
 

@@ -30,6 +30,10 @@ class NPUError(RuntimeError):
     """A call of the device's libraries failed."""
 
 
+# what else is known when a call fails: functions that give the end of the message
+error_notes: list[Callable[[], str]] = []
+
+
 class Runtime:
     """Functions of the runtime with their prototypes, as attributes: `rt.aclrtMalloc(...)`. Made by `connect`."""
 
@@ -40,7 +44,7 @@ class Runtime:
         self.pid = os.getpid()
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith(("acl", "mspti")):
+        if not name.startswith(("acl", "mspti", "Hccl")):
             raise AttributeError(name)
         found = self.libraries.function(name)
         setattr(self, name, found)
@@ -58,9 +62,11 @@ class Runtime:
 
     def error(self, code: int, what: str) -> NPUError:
         text = self.recent_error()
-        note = " (simulated)" if self.simulated else ""
+        mark = " (simulated)" if self.simulated else ""
         return NPUError(
-            f"NPU error{note}: {what} failed with code {code}, {abi.explain(code)}" + (f"\n{text}" if text else "")
+            f"NPU error{mark}: {what} failed with code {code}, {abi.explain(code)}"
+            + (f"\n{text}" if text else "")
+            + "".join(note() for note in error_notes)
         )
 
 

@@ -11,7 +11,8 @@ from . import abi, native
 from .runtime import bind, current_index, is_closed, runtime, thread
 
 _POOL_SIZE = 32  # streams per device and priority
-_DEFAULT, _SIDE = 1 << 16, 1 << 17  # priorities under which default streams and the backend's own are kept apart
+# priorities under which default streams, the backend's own and those of communicators are kept apart
+_DEFAULT, _SIDE, _COMMUNICATION = 1 << 16, 1 << 17, 1 << 18
 _lock = threading.Lock()
 _by_index: dict[int, Stream] = {}  # default streams
 _sides: dict[int, Stream] = {}  # the backend's own
@@ -27,7 +28,7 @@ class Stream:
 
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         index = index_of(device)
-        apart = priority if priority in (_DEFAULT, _SIDE) else None
+        apart = priority if priority in (_DEFAULT, _SIDE, _COMMUNICATION) else None
         self.device_index, self.priority = index, 0 if apart else _clamp_priority(index, priority)
         self.handle, self.stream_id = _from_pool(index, self.priority, apart)
         self._resets = _resets.get(index, 0)
@@ -198,6 +199,12 @@ def side_stream(index: int) -> Stream:
         if found is None:
             found = _sides[index] = Stream(index, _SIDE)
     return found
+
+
+def communication_stream(index: int) -> Stream:
+    """A stream for a communicator: programs get none of these for themselves."""
+    with _lock:
+        return Stream(index, _COMMUNICATION)
 
 
 def current_stream(device: Any = None) -> Stream:

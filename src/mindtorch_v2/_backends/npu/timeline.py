@@ -6,8 +6,8 @@ from typing import Any
 
 from . import native
 
-# Has begin(name, stream) and end(name, stream), called on the launching thread; begin_copy(stream) and end_copy(stream,
-# kind, bytes).
+# Has begin(name, stream) and end(name, stream), called on the launching thread; begin_timed(name, stream) and
+# end_timed(name, stream, title, bytes, kind) around what events time.
 active: Any = None
 
 

@@ -1,0 +1,105 @@
+"""How a communication of tensors runs: its note for the others, its events, MPI or a device's engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+from . import _events, _status
+from ._device_work import DeviceWork
+from ._mpi import mpi
+from .process_groups import GroupMember, ProcessGroup, resolve
+from .work import DistBackendError, Work
+
+_OF_ANY_SIZE = ("all_to_all", "all_to_all_single")  # sizes differ between processes
+_BETWEEN_TWO = ("send", "recv", "batch_isend_irecv")
+
+
+def run(
+    name: str,
+    group: Any,
+    tensors: list[Tensor],
+    start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]],
+    async_op: bool,
+    detail: str = "",
+    source: int = -1,
+    on_device: Callable[[Any, ProcessGroup, str], Any] | None = None,
+) -> Work | None:
+    """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. Tensors of a
+    device whose engine the group has go to `on_device(engine, group, text)`, which gives the end of what it put into a
+    stream. `source` is the rank that the others wait for, -1 where all wait for all. A profile lists the call and what
+    it started.
+
+    Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the
+    group.
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    engine = None if on_device is None else found.engine_for(tensors)
+    sizes = [f"{list(t.shape)} {t.dtype}" for t in tensors[:4]] + ["..."] * (len(tensors) > 4)
+    text = f"{name}({', '.join(sizes)}){detail}"
+    between_two = name in _BETWEEN_TWO
+    entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
+    seq = -1 if between_two else found.next_number()
+    call = _events.call(name, tensors)
+    transfer = None
+    try:
+        transfer = _events.transfer(name, found, tensors, seq, source)
+        if engine is not None and on_device is not None:
+            return _run_on_device(name, found, tensors, entry, lambda: on_device(engine, found, entry.text), async_op)
+        requests, finish = start(found)
+        work = Work(requests, finish, tensors, entry, found.timeout.total_seconds(), transfer)
+        if async_op:
+            transfer = None  # ends with the work
+            return work
+        work._wait(work._timeout)
+    except mpi().Exception as error:
+        raise DistBackendError(f"{entry.text} failed in MPI: {error}.{_status.others(entry)}") from error
+    finally:
+        for event in (transfer, call):
+            if event is not None:
+                event.close()
+    return None
+
+
+def _run_on_device(
+    name: str,
+    group: ProcessGroup,
+    tensors: list[Tensor],
+    entry: _status.Entry,
+    begin: Callable[[], Any],
+    async_op: bool,
+) -> Work | None:
+    """Puts a communication into a device's stream. The events of the call end with it: what it started is the
+    device's."""
+    work = DeviceWork(begin(), tensors, entry, group.timeout.total_seconds(), name == "barrier")
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def nothing() -> None:
+    """There is nothing to do after a communication."""
+
+
+def root_of(group: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:
+    """The rank in the group of the process that is named by its rank among all, or by its rank in the group."""
+    if (rank is None) == (group_rank is None):
+        raise ValueError(f"give either {name} (a rank among all processes) or group_{name} (a rank in the group)")
+    if group_rank is not None:
+        return group_rank
+    if rank not in group.ranks:
+        raise ValueError(f"Global rank {rank} is not part of group {group}")
+    return group.ranks.index(rank)
+
+
+def global_rank(group: Any, rank: int | None, group_rank: int | None) -> int:
+    """The rank among all processes of the one that others wait for; -1 where it is not given rightly, which is said
+    elsewhere."""
+    found = resolve(group)
+    if rank is not None or group_rank is None or found is None:
+        return -1 if rank is None else rank
+    return found.ranks[group_rank] if 0 <= group_rank < found.size() else -1
