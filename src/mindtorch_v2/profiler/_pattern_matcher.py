@@ -1,5 +1,6 @@
 """`torch.profiler._pattern_matcher`: PyTorch's place for the search for habits that cost time."""
 
+from .results.pattern import NamePattern, Pattern, input_dtypes, input_shapes, source_code_location
 from .results.pattern_matcher import (
     Conv2dBiasFollowedByBatchNorm2dPattern,
     ExtraCUDACopyPattern,
@@ -7,14 +8,9 @@ from .results.pattern_matcher import (
     FP32MatMulPattern,
     GradNotSetToNonePattern,
     MatMulDimInFP16Pattern,
-    NamePattern,
     OptimizerSingleTensorPattern,
-    Pattern,
     SynchronizedDataLoaderPattern,
-    input_dtypes,
-    input_shapes,
     report_all_anti_patterns,
-    source_code_location,
 )
 
 __all__ = [

@@ -121,10 +121,14 @@ static Status number_of(Reader *self, int what, size_t split, int64_t *number)
     const BytesSlot *slot = bytes_find(known, bytes);
     if (!slot) {
         const char *text = key->data + 1;
-        PyObject *made =
-            PyObject_CallFunction(self->describe[what], "iy#y#", (int)key->data[0], text, (Py_ssize_t)split,
-                                  text + split + 1, (Py_ssize_t)(key->size - split - 2));
+        PyObject *args[] = {PyLong_FromLong(key->data[0]), PyBytes_FromStringAndSize(text, (Py_ssize_t)split),
+                            PyBytes_FromStringAndSize(text + split + 1, (Py_ssize_t)(key->size - split - 2))};
+        PyObject *made = NULL;
+        if (args[0] && args[1] && args[2])
+            made = PyObject_Vectorcall(self->describe[what], args, 3, NULL);
         int64_t value = made ? PyLong_AsLongLong(made) : -1;
+        for (int i = 0; i < 3; i++)
+            Py_XDECREF(args[i]);
         Py_XDECREF(made);
         if (PyErr_Occurred())
             return FAILED;

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._observer import NODE_PREFIX
 from ..record.kinds import ACTIVITY_NAMES, DEVICE_KINDS, PYTHON_KINDS, Kind
-from .build import ROW, Collected
+from .collected import ROW, Collected
 from .dialects import KEPT, MISSING_ADDRESS
 from .inputs import InputTable
 
@@ -22,6 +22,7 @@ _LIMIT = 1 << 62  # nanoseconds: beyond lies nothing that a trace could mean
 TRACE = "Trace"  # category of the slice that is the whole window
 _STEP_PREFIX = "ProfilerStep#"
 DEVICES = frozenset(int(kind) for kind in DEVICE_KINDS)
+REFINED = frozenset({int(Kind.OP), int(Kind.SCOPE), int(Kind.PYTHON)})  # kinds that an event's name refines
 
 # Categories in lower case, as PyTorch has called them since 1.8.
 _KIND_OF_CATEGORY: dict[str, Kind] = {
@@ -79,8 +80,8 @@ class Collector:
         self.kept: dict[str, Kind] = {}
         self.times: list[Any] = []
         self.durations: list[Any] = []
-        self.rows = _Numbers(len(ROW))
-        self.memory = _Numbers(6)
+        self.rows = _IntegerRows(len(ROW))
+        self.memory = _IntegerRows(6)
         self.memory_times: list[Any] = []
         self.window: list[Any] = []  # times that lie inside the window
         self._take = {"X": self._take_slice, "i": self._take_instant, "I": self._take_instant, "M": self._take_fact}
@@ -110,7 +111,7 @@ class Collector:
             track = (take("device", event["pid"]), tid if no_stream else take("stream", tid), True)
         else:
             track = (event["pid"], event["tid"], False)
-        external, number, forward, correlation = (
+        external, sequence_nr, forward, correlation = (
             take("External id", -1),
             take("Sequence number", -1),
             take("Fwd thread id", 0),
@@ -128,12 +129,12 @@ class Collector:
             event.get("dur", 0),
             (
                 external,
-                number,
+                sequence_nr,
                 correlation,
                 forward,
                 self.strings.setdefault(_text(name), len(self.strings)),
                 self.tracks.setdefault(track, len(self.tracks)),
-                self.inputs.number(args, kind is Kind.OP) if args and kind not in PYTHON_KINDS else -1,
+                self.inputs.index_of(args, kind is Kind.OP) if args and kind not in PYTHON_KINDS else -1,
                 self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
                 self.modules.setdefault(module, len(self.modules)) if module else -1,
                 kind,
@@ -142,11 +143,16 @@ class Collector:
         )
 
     def _kind(self, category: str, name: Any) -> int:
-        """A kind, or the number (from KEPT on) of a category that is kept by name."""
+        """A kind, or the code (from KEPT on) of a category that is kept by name."""
+        kind = self.kind_of_category(category)
+        return refined(kind, name) if kind in REFINED else kind
+
+    def kind_of_category(self, category: str) -> int:
+        """The same before the event's name is looked at, which tells some kinds apart (REFINED)."""
         kind = self._kinds.get(category)
         if kind is None:
             kind = self._kinds[category] = self._new_category(category)
-        return _refined(kind, name) if kind is Kind.SCOPE or kind is Kind.PYTHON or kind is Kind.OP else kind
+        return kind
 
     def _new_category(self, category: str) -> int:
         lower = category.lower()
@@ -235,7 +241,7 @@ class Collector:
         )
 
 
-class _Numbers:
+class _IntegerRows:
     """Rows of whole numbers, packed a block at a time: as Python's numbers they would take several times the memory."""
 
     def __init__(self, width: int) -> None:
@@ -265,12 +271,12 @@ class _Numbers:
         return np.concatenate(self._blocks).T if self._blocks else np.zeros((self._width, 0), np.int64)
 
 
-def _refined(kind: Kind, name: Any) -> Kind:
+def refined(kind: int, name: Any) -> int:
     """Kinds that a trace tells apart only by name."""
-    if kind is Kind.SCOPE:
-        return Kind.STEP if name.startswith(_STEP_PREFIX) else kind
-    if kind is Kind.OP:
+    if kind == Kind.OP:
         return Kind.NODE if name.startswith(NODE_PREFIX) else kind if "::" in name else Kind.FUNCTION
+    if kind == Kind.SCOPE:
+        return Kind.STEP if name.startswith(_STEP_PREFIX) else kind
     if name.startswith("nn.Module: "):
         return Kind.MODULE
     return Kind.BUILTIN if name.startswith("<built-in") else Kind.GC if name == "Python GC" else kind

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..record.kinds import DEVICE_KINDS, Kind
+from ..record.kinds import Kind
+from .collected import IS_DEVICE, Collected
 
-if TYPE_CHECKING:
-    from .build import Collected
-
-# in a collector's column "kind", numbers from here on stand for categories that are kept by name
+# in a collector's column "kind", codes from here on stand for categories that are kept by name
 KEPT = 32
 MISSING_ADDRESS = -1 << 63  # of memory records in traces of PyTorch before 1.10
-_IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 
 def resolve_categories(raw: Collected, columns: dict[str, np.ndarray]) -> None:
@@ -23,15 +18,15 @@ def resolve_categories(raw: Collected, columns: dict[str, np.ndarray]) -> None:
     """
     if not raw.kept:
         return
-    number = columns["kind"]
+    code = columns["kind"]
     kinds, names = np.arange(256), np.full(256, -1)
     for i, (category, kind) in enumerate(raw.kept.items()):
         kinds[KEPT + i], names[KEPT + i] = kind, raw.strings.setdefault(category, len(raw.strings))
-    kind = kinds[number]
-    foreign = number >= KEPT
-    on_device = foreign & (_IS_DEVICE[kind] | ((kind == Kind.OTHER) & _outside(raw, columns["track"], kind)))
+    kind = kinds[code]
+    foreign = code >= KEPT
+    on_device = foreign & (IS_DEVICE[kind] | ((kind == Kind.OTHER) & _outside(raw, columns["track"], kind)))
     columns["kind"] = np.where(on_device & (kind == Kind.OTHER), int(Kind.KERNEL), kind).astype(np.uint8)
-    columns["category"] = names[number].astype(np.int32)
+    columns["category"] = names[code].astype(np.int32)
     columns["track"] = _on_streams(raw, columns["track"], on_device)
 
 
@@ -39,7 +34,7 @@ def _outside(raw: Collected, track: np.ndarray, kind: np.ndarray) -> np.ndarray:
     """Per row: does it lie in a process that has no events of the host and is not called one? False where there is
     no host.
     """
-    known = np.unique(track[~_IS_DEVICE[kind] & (kind != Kind.OTHER) & (kind != Kind.OVERHEAD)])
+    known = np.unique(track[~IS_DEVICE[kind] & (kind != Kind.OTHER) & (kind != Kind.OVERHEAD)])
     hosts = {str(raw.tracks[i][0]) for i in known.tolist()}
     if not hosts:
         return np.zeros(len(track), bool)
@@ -53,12 +48,12 @@ def _outside(raw: Collected, track: np.ndarray, kind: np.ndarray) -> np.ndarray:
 
 def _on_streams(raw: Collected, track: np.ndarray, on_device: np.ndarray) -> np.ndarray:
     """The tracks of rows; those on devices get streams with the same names."""
-    numbers = {item: i for i, item in enumerate(raw.tracks)}
+    index = {item: i for i, item in enumerate(raw.tracks)}
     moved = np.arange(len(raw.tracks))
     for i in np.unique(track[on_device]).tolist():
         stream = (*raw.tracks[i][:2], True)
-        moved[i] = numbers.setdefault(stream, len(numbers))
-    raw.tracks[:] = list(numbers)
+        moved[i] = index.setdefault(stream, len(index))
+    raw.tracks[:] = list(index)
     return np.where(on_device, moved[track], track)
 
 

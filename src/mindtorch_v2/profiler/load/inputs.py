@@ -28,7 +28,7 @@ class InputTable(InputTexts):
         self._indices: dict[tuple[str, bool], int] = {}
         self._pairs: dict[Any, Any] = {}
 
-    def number(self, args: dict[str, Any], is_operator: bool) -> int:
+    def index_of(self, args: dict[str, Any], is_operator: bool) -> int:
         """The index of these arguments. ValueError where they make no sense."""
         text = json.dumps(args, separators=(",", ":"), default=float)[1:-1]
         found = self._indices.get((text, is_operator))
@@ -115,12 +115,12 @@ def _check_depth(depth: int) -> None:
         raise ValueError(f"arguments are nested more than {_MAX_DEPTH} deep")
 
 
-def _value(text: Any, place: int, types: tuple[str, ...]) -> Any:
-    """A value from its C++ spelling: "6", "1.", "True", "[2, 3]"; None for what is not shown."""
+def _value(text: Any, position: int, types: tuple[str, ...]) -> Any:
+    """A value from its C++ spelling: "6", "1.", "True", "[2, 3]"; None for what a trace leaves out."""
     if (
         text == ""
         or not isinstance(text, str)
-        or (types[place] if place < len(types) else "") not in ("", "Scalar", "ScalarList")
+        or (types[position] if position < len(types) else "") not in ("", "Scalar", "ScalarList")
     ):
         return None
     if text.startswith("[") and text.endswith("]"):

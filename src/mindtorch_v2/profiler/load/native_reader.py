@@ -17,8 +17,8 @@ import numpy as np
 from ..._native import native_module
 from ..record.kinds import PYTHON_KINDS
 from ..store.files import GZIP_ERRORS, Contents, ProfileFileError
-from .build import ROW, Collected
-from .collector import DEVICES, TRACE, Collector, integer, nanoseconds_of
+from .collected import ROW, Collected
+from .collector import DEVICES, REFINED, TRACE, Collector, integer, nanoseconds_of, refined
 from .json_stream import EVENTS
 
 _native: Any = native_module("_trace_reader")
@@ -30,7 +30,11 @@ _TYPES: dict[str, type] = {
     **dict.fromkeys(ROW[4:9], np.int32),
     **dict.fromkeys(ROW[9:], np.uint8),
 }
-_HOST, _PYTHON_CALL, _DEVICE, _BY_PYTHON = range(4)  # the numbers that trace_reader.c uses
+_HOST, _PYTHON_CALL, _DEVICE, _BY_PYTHON = range(4)  # the numbers that trace/reader.c uses
+_CODE = {
+    kind: kind << 8 | (_DEVICE if kind in DEVICES else _PYTHON_CALL if kind in PYTHON_KINDS else _HOST)
+    for kind in range(256)
+}
 
 
 class _Declined(ValueError):
@@ -76,6 +80,7 @@ class NativeCollector(Collector):
     def __init__(self, exact: bool) -> None:
         super().__init__()
         self.exact = exact
+        self._known_categories: dict[bytes, int] = {}
         self.decode = json.JSONDecoder(strict=False, parse_float=Decimal if exact else None).decode
         self.reader = _native.Reader(self._slice, self._track, self._inputs, self._stack, self._module, exact)
 
@@ -95,16 +100,25 @@ class NativeCollector(Collector):
     # ---- what the native reader asks ------------------------------------------------------------------------
 
     def _slice(self, mark: int, category: bytes, name: bytes) -> int:
-        """Number of the name, kind, and how such slices are read."""
-        category_text, text = self.value(category), self.value(name)
-        if category_text == TRACE:
+        """Index of the name, kind, and how such slices are read. Traces may have a name for each event, so this is as
+        short as it can be.
+        """
+        kind = self._known_categories.get(category)
+        if kind is None:
+            kind = self._known_categories[category] = int(self._category(self.value(category)))
+        if kind < 0:
             return _BY_PYTHON
-        kind = self._kind(category_text, text)
-        how = _DEVICE if kind in DEVICES else _PYTHON_CALL if kind in PYTHON_KINDS else _HOST
-        return self.strings.setdefault(text, len(self.strings)) << 16 | kind << 8 | how
+        text = self.value(name) if b"\\" in name else name[1:-1].decode("utf-8", "surrogateescape")
+        strings = self.strings
+        name_index = strings.setdefault(text, len(strings)) << 16
+        return name_index | _CODE[refined(kind, text) if kind in REFINED else kind]
+
+    def _category(self, category: str) -> int:
+        """The kind of a category's events before their names are looked at; -1 for the slice that is the window."""
+        return -1 if category == TRACE else self.kind_of_category(category)
 
     def _track(self, mark: int, owner: bytes, number: bytes) -> int:
-        """Number of a track: of a slice on the CPU (mark 0), of one on a device (1), of a memory record (2)."""
+        """Index of a track: of a slice on the CPU (mark 0), of one on a device (1), of a memory record (2)."""
         track = (self.value(owner), self.value(number), mark == 1)
         return self.tracks.setdefault(track, len(self.tracks))
 

@@ -10,16 +10,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ... import _accelerators
 from ..._dispatch.modes import call_locked
 from ..._guarded import guarded
-from ..record.config import _ExperimentalConfig, activity_of, check_filters, is_usable, warn_caller
+from ..record.config import _ExperimentalConfig, check_filters, warn_caller
 from ..record.descriptions import Options
 from ..record.enums import ProfilerActivity, ProfilerState
 from ..record.session import Session
@@ -27,8 +25,8 @@ from ..record.steps import StepScope
 from ..store.build import build_store
 from ..store.event_store import EventStore
 from ..store.join import concat
-from . import settings
 from .kineto import ProfilerResult
+from .profile_options import _ProfilerStats, activities_of, make_options, microseconds_since, usable_device
 from .results import Results
 
 if TYPE_CHECKING:
@@ -43,31 +41,6 @@ _windows: weakref.WeakSet[profile] = weakref.WeakSet()  # those that have been s
 def open_windows() -> list[profile]:
     """The windows that are being recorded."""
     return [window for window in list(_windows) if window._session is not None]
-
-
-@dataclass
-class _ProfilerStats:
-    """What profiling itself cost."""
-
-    profiling_window_duration_sec: float = 0
-    number_of_events: int = 0
-    profiler_prepare_call_duration_us: int = 0
-    profiler_enable_call_duration_us: int = 0
-    profiler_disable_call_duration_us: int = 0
-    parse_kineto_call_duration_us: int = 0
-    function_events_build_tree_call_duration_us: int = 0
-
-
-def _microseconds_since(start: int) -> int:
-    """Rounded up: what took any time is not 0."""
-    return (time.perf_counter_ns() - start + 999) // 1000
-
-
-_UNAVAILABLE = {
-    "cuda": "CUDA is not available, disabling CUDA profiling",
-    "xpu": "XPU is not available, disabling XPU profiling",
-    "hpu": "HPU is not available, disabling HPU profiling",
-}
 
 
 class profile:
@@ -108,7 +81,7 @@ class profile:
             use_device = "cuda"
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
-        self.use_device = self._usable_device(use_device, use_kineto)
+        self.use_device = usable_device(use_device, use_kineto)
         self.also_watched: tuple[str, ...] = ()  # further devices whose work the results show
         self.entered = False
         self.record_shapes = record_shapes or with_flops
@@ -120,12 +93,12 @@ class profile:
         self.post_processing_timeout_s = post_processing_timeout_s
         self.activity_filters = dict(activity_filters or {})
         check_filters(self.activity_filters)
-        self.kineto_activities = self._activities(use_cpu, use_kineto)
+        self.kineto_activities = activities_of(use_cpu, use_kineto, self.use_device)
         self.profiler_kind = ProfilerState.KINETO
         self.profiling_start_time_ns = self.profiling_end_time_ns = 0
         self.trace_id = ""
         self._results: Results | None = None
-        self._options = self._make_options(record_shapes)
+        self._options = make_options(self, record_shapes)
         self._session: Session | None = None
         self._warming: Session | None = None
         self._events: EventList | None = None
@@ -133,58 +106,6 @@ class profile:
         self._metadata: dict[str, str] = {}
         self._record_function_base: int | None = None
         self._stats = _ProfilerStats()
-
-    @staticmethod
-    def _usable_device(name: str | None, use_kineto: bool) -> str | None:
-        if name is None or is_usable(name):
-            return name
-        if name == "mtia" and not use_kineto:
-            raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
-        known = (
-            f"{name.upper()} is not available, disabling {name.upper()} profiling"
-            if name in _accelerators.names()
-            else f"The {name} is not a valid device option."
-        )
-        warn_caller(_UNAVAILABLE.get(name, known))
-        return None
-
-    def _activities(self, use_cpu: bool, use_kineto: bool) -> set[ProfilerActivity]:
-        if not use_cpu and not use_kineto:
-            raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
-        found = {ProfilerActivity.CPU} if use_cpu else set()
-        if self.use_device is not None:
-            found.add(activity_of(self.use_device))
-        if not found:
-            raise AssertionError("No activities specified for the profiler")
-        return found
-
-    def _make_options(self, record_shapes: bool) -> Options:
-        config = self.experimental_config
-        trace_only = config.trace_only
-        if trace_only and self.with_stack:
-            warn_caller(
-                "trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
-                "Disabling trace_only."
-            )
-            trace_only = False
-        return Options(
-            record_shapes=record_shapes,
-            profile_memory=self.profile_memory,
-            with_stack=self.with_stack,
-            with_flops=self.with_flops,
-            with_modules=self.with_modules,
-            verbose=config.verbose,
-            profile_all_threads=config.profile_all_threads,
-            capture_overload_names=config.capture_overload_names,
-            record_python_gc_info=config.record_python_gc_info,
-            trace_only=trace_only,
-            max_events=config.max_events or 0,
-            keep=config.keep,
-            event_metadata=config.expose_kineto_event_metadata,
-            concrete_inputs=settings.concrete_inputs,
-            forward_backward=settings.forward_backward,
-            activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()},
-        )
 
     # --- the window -------------------------------------------------------------------------------------------------
     def config(self, create_trace_id: bool = False) -> Options:
@@ -217,7 +138,7 @@ class profile:
         started = time.perf_counter_ns()
         self.entered = True
         self.config(create_trace_id=True)
-        self._stats.profiler_prepare_call_duration_us = _microseconds_since(started)
+        self._stats.profiler_prepare_call_duration_us = microseconds_since(started)
 
     def _warm_up(self) -> None:
         """Records without keeping anything. The first observed call of an operator also prepares later ones; that time
@@ -257,7 +178,7 @@ class profile:
         self._session.start(step)
         _windows.add(self)
         self.profiling_start_time_ns = self._session.start_ns
-        self._stats.profiler_enable_call_duration_us = _microseconds_since(started)
+        self._stats.profiler_enable_call_duration_us = microseconds_since(started)
 
     @guarded("_end_sessions")
     def __exit__(
@@ -277,7 +198,7 @@ class profile:
         call_locked(_stopping, self._take, partial(build_store, recording))
         self.profiling_end_time_ns = session.stop_ns
         stats = self._stats
-        stats.profiler_disable_call_duration_us = _microseconds_since(started)
+        stats.profiler_disable_call_duration_us = microseconds_since(started)
         stats.profiling_window_duration_sec = (session.stop_ns - session.start_ns) / 1e9
         return True
 
@@ -367,13 +288,13 @@ class profile:
             return self._without_time(results.store)
         started = time.perf_counter_ns()
         events = results.events()
-        self._stats.parse_kineto_call_duration_us = _microseconds_since(started)
+        self._stats.parse_kineto_call_duration_us = microseconds_since(started)
         self._stats.number_of_events = len(events)
         started = time.perf_counter_ns()
         if events:
             # makes the links of all events, which otherwise come when one is asked for its parent
             len(events[0]._source.parent)
-        self._stats.function_events_build_tree_call_duration_us = _microseconds_since(started)
+        self._stats.function_events_build_tree_call_duration_us = microseconds_since(started)
         return events
 
     def _parse_kineto_results(self, result: ProfilerResult, timeout_s: float | None = None) -> EventList:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..analysis.formatting import printable
-from ..analysis.source import KIND_NAMES, EventSource
+from ..analysis.source import EventSource
 from ..analysis.values import (
     EventMetadata,
     FormattedTimesMixin,
@@ -21,6 +21,7 @@ from ..record.enums import DeviceType
 from ..store.files import collector_paused
 from .event_attributes import (
     STORED_ATTRIBUTES,
+    VARS_NAMES,
     OwnValues,
     concrete_inputs_of,
     keywords_of,
@@ -29,6 +30,7 @@ from .event_attributes import (
     of_inputs,
     stored,
 )
+from .event_mapping import EventMapping
 
 _GC_PAUSE_FROM = 10_000
 
@@ -56,57 +58,6 @@ def views_of(source: EventSource, entries: Sequence[int]) -> list[FunctionEvent]
     return made
 
 
-VARS_NAMES = (  # what `vars()` of an event shows: PyTorch's names, in its order
-    "id",
-    "node_id",
-    "name",
-    "overload_name",
-    "trace_name",
-    "time_range",
-    "thread",
-    "fwd_thread",
-    "kernels",
-    "count",
-    "cpu_children",
-    "cpu_parent",
-    "input_shapes",
-    "concrete_inputs",
-    "kwinputs",
-    "stack",
-    "scope",
-    "use_device",
-    "cpu_memory_usage",
-    "device_memory_usage",
-    "is_async",
-    "is_remote",
-    "sequence_nr",
-    "device_type",
-    "device_index",
-    "device_resource_id",
-    "is_legacy",
-    "flops",
-    "is_user_annotation",
-    "is_python_function",
-    "activity_type",
-    "self_cpu_percent",
-    "total_cpu_percent",
-    "total_device_percent",
-    "_metadata_json",
-    "flow_id",
-    "flow_type",
-    "flow_start",
-    "external_id",
-    "linked_correlation_id",
-    "event_metadata",
-    "structured_input_shapes",
-    "structured_input_strides",
-    "input_dtypes",
-    "python_id",
-    "python_parent_id",
-    "python_module_id",
-)
-
-
 class _Slots:
     """What an event really has; see `FunctionEvent.__dict__`."""
 
@@ -118,7 +69,7 @@ class _Slots:
 _own_attributes: Callable[[Any], dict[str, Any]] = vars(_Slots)["__dict__"].__get__
 
 
-class FunctionEvent(FormattedTimesMixin, _Slots):
+class FunctionEvent(FormattedTimesMixin, EventMapping, _Slots):
     """An operator call, a node of the autograd engine, an annotation, or a memory record.
 
     It answers to PyTorch's attributes and, as a mapping, to the keys `name`, `kind` ("op", "scope" or "memory"),
@@ -374,45 +325,6 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
         warn_deprecated("`metadata_json` is deprecated. Use `event_metadata` instead.")
         return self._metadata_json
 
-    # ---- as a mapping ---------------------------------------------------------------------------------------
-
-    def keys(self) -> list[str]:
-        """The keys that this event answers to; what was not recorded is not among them."""
-        keys = list(_KEYS)
-        if not self._source.is_store:
-            return [key for key in keys if key != "step"] + [
-                key for key in ("input_shapes", "stack") if getattr(self, key) is not None
-            ]
-        metadata = self._source.tree.store.metadata
-        keys += ["input_shapes"] * metadata.options.record_shapes + ["stack"] * metadata.options.with_stack
-        if metadata.options.profile_memory:
-            for device in ("cpu", *([metadata.use_device] if metadata.use_device else ())):
-                keys += [f"{device}_memory_allocated_{moment}" for moment in ("before", "after", "delta")]
-        return keys
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.keys()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
-
-    def __getitem__(self, key: str) -> Any:
-        simple = _KEYS.get(key)
-        if simple is not None and (self._source.is_store or key != "step"):
-            return simple(self)
-        if not isinstance(key, str) or key not in self:
-            raise KeyError(key)
-        if key in ("input_shapes", "stack"):
-            return getattr(self, key)
-        before, after = self._source.live_bytes(self._index, key.startswith("cpu_"))
-        return {"before": before, "after": after, "delta": after - before}[key.rpartition("_")[2]]
-
-    def get(self, key: str, default: Any = None) -> Any:
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
     def __repr__(self) -> str:
         device = self.use_device
         children = str([child.id for child in self.cpu_children])
@@ -427,32 +339,3 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
             f"{device}_memory_usage={self.device_memory_usage} is_async={self.is_async} is_remote={self.is_remote} "
             f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"
         )
-
-
-def _kind(event: FunctionEvent) -> str:
-    if event._source.is_store:
-        return KIND_NAMES[event._source.kind[event._index]]
-    return "scope" if event.is_user_annotation else "op"
-
-
-def _nanoseconds(column: str) -> Callable[[FunctionEvent], int]:
-    def read(event: FunctionEvent) -> int:
-        if event._source.is_store:
-            return getattr(event._source, f"{column}_ns")[event._index]
-        return round(getattr(event.time_range, column) * 1000)
-
-    return read
-
-
-_start_ns, _end_ns = _nanoseconds("start"), _nanoseconds("end")
-_KEYS: dict[str, Callable[[FunctionEvent], Any]] = {
-    "name": lambda event: event.name,
-    "kind": _kind,
-    "device_type": lambda event: event.device_type.name,
-    "step": lambda event: event._source.step[event._index],
-    "thread_id": lambda event: event.device_resource_id,
-    "start_ns": _start_ns,
-    "end_ns": _end_ns,
-    "duration_ns": lambda event: _end_ns(event) - _start_ns(event),
-    "correlation_id": lambda event: event.id,
-}

@@ -8,107 +8,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..record.enums import _EventType
 from .event_fields import _TensorMetadata
 from .event_tree import _ProfilerEvent
-from .event_walk import source_code_location as _python_call
 from .event_walk import traverse_bfs, traverse_dfs
+from .pattern import Pattern, is_of_package, source_code_location
 
 if TYPE_CHECKING:
     from ..profiler import profile
 
 _GUIDE = "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
 _LEAST_REPEATS = 10  # so many equal rounds make a loop
-_PACKAGE = __name__.partition(".")[0]
-
-
-class Pattern:
-    """A habit. Subclasses say what an event of it looks like (`match`)."""
-
-    def __init__(self, prof: profile, should_benchmark: bool = False) -> None:
-        self.prof = prof
-        self.should_benchmark = should_benchmark
-        self.name = "Please specify a name for pattern"
-        self.description = "Please specify a description for pattern"
-        self.url = ""
-        if prof.profiler is None or prof.profiler.kineto_results is None:
-            raise AssertionError("Expected profiler and kineto_results to be initialized")
-        self.event_tree = prof.profiler.kineto_results.experimental_event_tree()
-        self.tid_root: dict[int, list[_ProfilerEvent]] = {}
-        for event in self.event_tree:
-            self.tid_root.setdefault(event.start_tid, []).append(event)
-
-    @property
-    def skip(self) -> bool:
-        """Whether the profile lacks what the pattern needs."""
-        return False
-
-    def match(self, event: _ProfilerEvent) -> bool:
-        """Whether this is an event of the habit."""
-        raise NotImplementedError
-
-    def matched_events(self) -> list[_ProfilerEvent]:
-        return [] if self.skip else [event for event in self.eventTreeTraversal() if self.match(event)]
-
-    def eventTreeTraversal(self) -> Iterator[_ProfilerEvent]:
-        """The events to look at, in the order in which they are tried."""
-        yield from traverse_dfs(self.event_tree)
-
-    def report(self, event: _ProfilerEvent) -> str:
-        return f"{self.description}\n[Source Code Location] {source_code_location(event)}"
-
-    def summary(self, events: list[_ProfilerEvent]) -> str:
-        text = f"{self.name}: {len(events)} events matched."
-        benefit = self.benchmark_summary(events) if self.should_benchmark else ""
-        return f"{text}\n{benefit}" if benefit else text
-
-    def benchmark_summary(self, events: list[_ProfilerEvent]) -> str:
-        """What a change would bring, where the pattern can measure that."""
-        return ""
-
-    # ---- around an event ------------------------------------------------------------------------------------
-
-    def root_of(self, event: _ProfilerEvent) -> _ProfilerEvent:
-        while event.parent is not None:
-            event = event.parent
-        return event
-
-    def siblings_of(self, event: _ProfilerEvent) -> tuple[list[_ProfilerEvent], list[_ProfilerEvent]]:
-        """What stands before and behind an event under the same parent, or among the roots of its thread."""
-        family = event.parent.children if event.parent is not None else self.tid_root[event.start_tid]
-        place = next(i for i, member in enumerate(family) if member is event)
-        return family[:place], family[place + 1 :]
-
-    def next_of(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
-        behind = self.siblings_of(event)[1]
-        return behind[0] if behind else None
-
-    def prev_of(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
-        before = self.siblings_of(event)[0]
-        return before[-1] if before else None
-
-    def go_up_until(
-        self, event: _ProfilerEvent | None, predicate: Callable[[_ProfilerEvent], bool]
-    ) -> _ProfilerEvent | None:
-        """The nearest event, this one included, that the predicate accepts; None where there is none."""
-        while event is not None and not predicate(event):
-            event = event.parent
-        return event
-
-
-class NamePattern(Pattern):
-    """Events of one name."""
-
-    def __init__(self, prof: profile, name: str, should_benchmark: bool = False) -> None:
-        super().__init__(prof, should_benchmark)
-        self.description = f"Matched Name Event: {name}"
-        self.name = name
-
-    def match(self, event: _ProfilerEvent) -> bool:
-        return re.search(self.name, event.name) is not None
 
 
 class ExtraCUDACopyPattern(Pattern):
@@ -174,7 +87,7 @@ class ForLoopIndexingPattern(Pattern):
         """
 
         def is_users(node: _ProfilerEvent) -> bool:
-            return node.tag is _EventType.PyCall and not _is_ours(node)
+            return node.tag is _EventType.PyCall and not is_of_package(node)
 
         around = self.go_up_until(event.parent, is_users)
         below = around.children if around is not None else self.tid_root[event.start_tid]
@@ -246,7 +159,7 @@ class SynchronizedDataLoaderPattern(Pattern):
         """The first batch that a loop takes; the loop is told by the Python call that it is in."""
         if event.name != "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__":
             return False
-        around = self.go_up_until(event.parent, lambda node: node.tag is _EventType.PyCall and not _is_ours(node))
+        around = self.go_up_until(event.parent, lambda node: node.tag is _EventType.PyCall and not is_of_package(node))
         loop = (event.start_tid, str(around.id) if around is not None else "")
         is_first = loop not in self._passes
         self._passes.add(loop)
@@ -336,30 +249,6 @@ class MatMulDimInFP16Pattern(Pattern):
         return is_half and any(size % 8 for t in tensors for size in t.sizes[-2:])
 
 
-def source_code_location(event: _ProfilerEvent | None) -> str:
-    """The innermost Python call around an event that is the program's own."""
-    while event is not None:
-        if event.tag is _EventType.PyCall and ".py(" in event.name and not _is_ours(event):
-            return event.name
-        event = event.parent
-    return _python_call(None)
-
-
-def _is_ours(event: _ProfilerEvent) -> bool:
-    """Whether a Python call belongs to this package: a module's call, or a function in one of its files."""
-    return event.name.startswith(("nn.Module: ", f"{_PACKAGE}/"))
-
-
-def input_shapes(event: _ProfilerEvent) -> tuple[tuple[int, ...], ...]:
-    """The sizes of the tensors that went in; () for other arguments."""
-    return tuple(tuple(x.sizes) if isinstance(x, _TensorMetadata) else () for x in event.extra_fields.inputs)
-
-
-def input_dtypes(event: _ProfilerEvent) -> tuple[Any, ...]:
-    """The types of the tensors that went in; None for other arguments."""
-    return tuple(getattr(x, "dtype", None) for x in event.extra_fields.inputs)
-
-
 def report_all_anti_patterns(
     prof: profile, should_benchmark: bool = False, print_enable: bool = True, json_report_dir: str | None = None
 ) -> None:
@@ -389,7 +278,7 @@ def report_all_anti_patterns(
             if message not in reported:
                 reported.add(message)
                 messages.append(message)
-                file, line = _place(event)
+                file, line = _file_and_line(event)
                 entries.setdefault(file, []).append(
                     {"line_number": line, "name": pattern.name, "url": pattern.url, "message": pattern.description}
                 )
@@ -400,7 +289,7 @@ def report_all_anti_patterns(
         print("\n".join([rule, "Matched Events:", *messages, "Summary:", *summaries, rule]))
 
 
-def _place(event: _ProfilerEvent) -> tuple[str, int]:
+def _file_and_line(event: _ProfilerEvent) -> tuple[str, int]:
     found = re.match(r"(.*)\((\d+)\)", source_code_location(event))
     return (found[1], int(found[2])) if found else ("", 0)
 
