@@ -7,15 +7,18 @@ then recorded what it needs, or will.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import cache
 from typing import Any
 
+from .. import _observer
 from .._keys import GRAD, SUBCLASS
 from .._ops.table import Op
 from .._shape import contiguous_strides
 from .._tensor import Tensor
 from . import overrides
-from .modes import SPACE, Switch, state
+from .modes import SPACE, Switch, call_in_event, state
 from .registry import COMPOSITES
 
 
@@ -91,11 +94,9 @@ def kernel_of(op: Op) -> Any:
         positional, keywords = overrides._as_given(op, args)
         if state.dispatch_modes:
             mode, rest = state.dispatch_modes[-1], state.dispatch_modes[:-1]
-            types = tuple({type(t): None for t in _instances(args)})
-            with _Below(rest):
-                answer = mode.__torch_dispatch__(func, types, positional, keywords)
+            answer = _observed("PythonDispatchMode", op, args, _ask_mode, mode, rest, func, args, positional, keywords)
         else:
-            answer = _ask_classes(func, args, positional, keywords)
+            answer = _observed("PythonSubclass", op, args, _ask_classes, func, args, positional, keywords)
         return (
             args[0]
             if op.inplace_of is not None and answer is not None and not isinstance(answer, (tuple, list))
@@ -103,6 +104,37 @@ def kernel_of(op: Op) -> Any:
         )
 
     return run
+
+
+@cache
+def _event_op(op: Op, event: str) -> Op:
+    """An operator with the same arguments whose calls bear another name in profiles."""
+    made = copy(op)
+    made.event, made.overload = event, ""
+    return made
+
+
+def _observed(event: str, op: Op, args: tuple[Any, ...], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls the function. In a profile the Python that runs instead of an operator is an event of its own, inside the
+    operator's, with the operator's arguments.
+    """
+    observer = _observer.active
+    if observer is None:
+        return function(*arguments)
+    return call_in_event(observer, _event_op(op, event), args, -1, function, *arguments)
+
+
+def _ask_mode(
+    mode: Any,
+    outer_modes: tuple[Any, ...],
+    func: Any,
+    args: tuple[Any, ...],
+    positional: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> Any:
+    types = tuple({type(t): None for t in _instances(args)})
+    with _Below(outer_modes):
+        return mode.__torch_dispatch__(func, types, positional, keywords)
 
 
 def _ask_classes(func: Any, args: tuple[Any, ...], positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
