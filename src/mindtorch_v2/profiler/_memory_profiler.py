@@ -1,13 +1,12 @@
 """`torch.profiler._memory_profiler`: PyTorch's place for the views of a profile's memory."""
 
 from .results.data_flow import DataFlowEdge, DataFlowGraph, DataFlowNode, OpTree, extract_gradients, extract_parameters
-from .results.memory_keys import Key, TensorAndID, TensorKey
+from .results.memory_keys import Category, Key, TensorAndID, TensorKey
 from .results.memory_profiler import (
     _ACTION_TO_INDEX,
     _CATEGORY_TO_COLORS,
     _CATEGORY_TO_INDEX,
     Action,
-    Category,
     CategoryDict,
     MemoryProfile,
     MemoryProfileTimeline,

@@ -1,11 +1,24 @@
-"""Names for the memory of tensors in a memory profile."""
+"""Names for the memory of tensors in a memory profile, and for what it is used."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import Any
 
 from .event_fields import _ExtraFields_Allocation, _TensorMetadata
+
+
+class Category(enum.Enum):
+    """What a tensor is for."""
+
+    INPUT = enum.auto()
+    TEMPORARY = enum.auto()
+    ACTIVATION = enum.auto()
+    GRADIENT = enum.auto()
+    AUTOGRAD_DETAIL = enum.auto()
+    PARAMETER = enum.auto()
+    OPTIMIZER_STATE = enum.auto()
 
 
 @dataclass(frozen=True)

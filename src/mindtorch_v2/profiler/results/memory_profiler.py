@@ -1,7 +1,7 @@
 """PyTorch's names for the memory of a profile: which block was there when, and what it was for.
 
-They are views of a store. What a block is for is found by `analysis.memory`; what PyTorch has no category for
-(scratch memory, buffers) has the category that its files use for it.
+They are views of a store. What memory that operators worked on was for follows from the flow of tensors, as in PyTorch;
+of all other memory `analysis.memory` says it, in the categories that PyTorch's files use (scratch memory is TEMPORARY).
 """
 
 from __future__ import annotations
@@ -25,23 +25,12 @@ from ..record.enums import DeviceType
 from ..store.event_store import EventStore
 from ..store.identities import MISSING, Identities
 from ..store.lifetimes import FOREVER
-from .data_flow import DataFlowGraph, OpTree
+from .data_flow import DataFlowGraph, OpTree, extract_gradients, extract_parameters
 from .event_tree import Tree
-from .memory_keys import Key, TensorAndID, TensorKey, _Storage
+from .flow_categories import categories_by_flow
+from .memory_keys import Category, Key, TensorAndID, TensorKey, _Storage
 
 __all__ = ["Action", "Category", "CategoryDict", "Key", "MemoryProfile", "MemoryProfileTimeline", "TensorKey"]
-
-
-class Category(enum.Enum):
-    """What a tensor is for."""
-
-    INPUT = enum.auto()
-    TEMPORARY = enum.auto()
-    ACTIVATION = enum.auto()
-    GRADIENT = enum.auto()
-    AUTOGRAD_DETAIL = enum.auto()
-    PARAMETER = enum.auto()
-    OPTIMIZER_STATE = enum.auto()
 
 
 _CATEGORY_TO_COLORS: dict[Category | None, str] = {
@@ -73,6 +62,9 @@ _ACTION_TO_INDEX = {action: action.value for action in Action}
 TimelineEntry = tuple[int, Action, TensorAndID, int]
 
 
+_HELD = frozenset({Category.PARAMETER, Category.GRADIENT, Category.OPTIMIZER_STATE})
+
+
 class _Block(NamedTuple):
     key: TensorKey
     born_ns: int  # since 1970; -1 for what was there before
@@ -82,16 +74,24 @@ class _Block(NamedTuple):
 
 
 class CategoryDict:
-    """The category of each tensor's memory. Versions do not matter: memory keeps its purpose when it is written to."""
+    """The category of each tensor's memory. Versions may have their own: memory that an operator writes to may become
+    something else by it.
+    """
 
     def __init__(self) -> None:
         self._values: dict[Key, Category | None] = {}
+        self._by_version: dict[tuple[Key, int], Category | None] = {}
 
     def set_by_key(self, key: Key, category: Category | None) -> None:
+        """The category of all versions that have none of their own."""
         self._values[key] = category
 
+    def set_by_version(self, key: Key, version: int, category: Category | None) -> None:
+        self._by_version[key, version] = category
+
     def get(self, key: Key, version: int) -> Category | None:
-        return self._values.get(key)
+        found = self._by_version.get((key, version), self._values)
+        return self._values.get(key) if found is self._values else found  # type: ignore[return-value]
 
     def __len__(self) -> int:
         return len(self._values)
@@ -100,7 +100,7 @@ class CategoryDict:
         return iter(self._values)
 
     def __getitem__(self, key: Key | tuple[Key, int]) -> Category | None:
-        return self._values[key[0] if isinstance(key, tuple) else key]
+        return self.get(*key) if isinstance(key, tuple) else self._values[key]
 
 
 class MemoryProfile:
@@ -116,6 +116,8 @@ class MemoryProfile:
         self._blocks = tuple(self._find_blocks())
         for block in self._blocks:
             self._categories.set_by_key(block.key, block.category)
+        for (key, version), category in categories_by_flow(self._data_flow_graph, self._held_categories()).items():
+            self._categories.set_by_version(key, version, category)
 
     @property
     def categories(self) -> CategoryDict:
@@ -128,6 +130,16 @@ class MemoryProfile:
     @cached_property
     def _data_flow_graph(self) -> DataFlowGraph:
         return DataFlowGraph(self._op_tree)
+
+    def _held_categories(self) -> dict[TensorKey, Category]:
+        """The categories that modules, optimizers and the end of the backward pass tell."""
+        known = {block.key: block.category for block in self._blocks if block.category and block.category in _HELD}
+        for node in self._op_tree.dfs():
+            for key in extract_parameters(node):
+                known[key] = Category.PARAMETER
+            for _, key in extract_gradients(node):
+                known[key] = Category.GRADIENT
+        return known
 
     @cached_property
     def timeline(self) -> tuple[TimelineEntry, ...]:
@@ -146,7 +158,7 @@ class MemoryProfile:
             entries.append((block.born_ns, born, (block.key, 0), block.nbytes))
             if block.died_ns is not None:
                 entries.append((block.died_ns, Action.DESTROY, (block.key, last[block.key]), block.nbytes))
-        return tuple(sorted(entries, key=lambda entry: (entry[0], entry[1].value)))
+        return tuple(sorted(entries, key=lambda entry: (entry[0], entry[1].value, entry[2][0])))
 
     def _category_snapshot(self) -> dict[TensorAndID, Category | None]:
         """The category of every version of all memory that has one."""

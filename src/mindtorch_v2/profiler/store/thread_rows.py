@@ -94,8 +94,9 @@ class ThreadRows:
 
     def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
-        what it outlives leaves; a Python call ends with it), so that what remains lies inside its parent. A task may
-        outlive the scope that it was created in: then what encloses that one is meant.
+        what it outlives leaves; a Python call ends with it, and so does a scope that nobody closed), so that what
+        remains lies inside its parent. A task may outlive the scope that it was created in: then what encloses that
+        one is meant.
         """
         columns, kinds = self.columns, self.columns["kind"]
         self.nearest: np.ndarray | None = None  # for each row the nearest kept one; None where all are kept
@@ -106,6 +107,8 @@ class ThreadRows:
         loose = columns["end_thread"] != 0
         above, lane = np.append(columns["parent"], -1), np.append(self.lane, -1)
         parent = columns["parent"]
+        never_closed = (columns["flags"] & np.uint8(Flag.UNFINISHED) != 0) & (kinds != Kind.STEP)
+        yielding = _IS_PYTHON[kinds] | never_closed
         while True:
             nearest = np.append(kept_ancestors(columns["parent"], self.keep & ~loose), -1)
             parent = nearest[parent]
@@ -116,9 +119,9 @@ class ThreadRows:
             after = outlives & ((start >= end[parent]) | (lane[:-1] != lane[parent]))
             parent = np.where(after, above[parent], parent)
             partly = np.flatnonzero(outlives & ~after)
-            calls = partly[_IS_PYTHON[kinds[partly]]]
-            end[calls] = end[parent[calls]]
-            partly = partly[~_IS_PYTHON[kinds[partly]]]
+            yields = partly[yielding[partly]]
+            end[yields] = end[parent[yields]]
+            partly = partly[~yielding[partly]]
             leaving = np.unique(np.where(kinds[partly] == Kind.STEP, parent[partly], partly))
             # what began in those is looked at again without them
             loose[leaving[~np.isin(parent[leaving], leaving)]] = True

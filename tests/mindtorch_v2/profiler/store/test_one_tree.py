@@ -111,6 +111,22 @@ def test_a_scope_left_open_by_a_function(clock):
     assert outline(prof) == [["around", [["long", [ADD]], ADD, ADD]]]
 
 
+def test_a_scope_that_nobody_closed_ends_with_the_scope_around_it(clock):
+    with profile() as prof:
+        with record_function("around"):
+            forgotten = record_function("forgotten").__enter__()
+            x + x
+            with record_function("inner"):
+                x + x
+        x + x
+    store = store_of(prof)
+    assert outline(prof) == [["around", [["forgotten", [ADD, ["inner", [ADD]]]]]], ADD]
+    around, row = (names(store).index(name) for name in ("around", "forgotten"))
+    assert store.flags[row] == Flag.UNFINISHED and store.end_ns[row] == store.end_ns[around]
+    assert prof.validate() == []
+    forgotten.__exit__(None, None, None)
+
+
 def test_optimizers_show_their_operators_and_nothing_of_the_recorder():
     model = torch.nn.Linear(2, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
