@@ -13,6 +13,7 @@ status 1 where anything disagrees.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import pathlib
 import re
@@ -31,6 +32,7 @@ INCLUDES = ["acl/acl.h", "acl/acl_op_compiler.h"]
 OPERATOR_HEADER = "third_party/op-plugin/op_plugin/utils/op_api_common_base.h"
 # declares wrappers with the same parameters
 MSPTI_HEADER = "torch_npu/csrc/framework/interface/MsptiInterface.h"
+HCCL_HEADER = "third_party/hccl/inc/hccl/hccl.h"
 MSPTI_STAND_INS = (
     "enum msptiActivityKind : int {}; enum msptiExternalCorrelationKind : int {}; struct msptiActivity;\n"
     "typedef void *msptiSubscriberHandle; typedef void (*msptiBuffersCallbackRequestFunc)(void);\n"
@@ -53,9 +55,14 @@ def compiler() -> str:
     return os.environ.get("CXX", "g++")
 
 
+def includes_in(include: pathlib.Path) -> list[str]:
+    """The headers to compile: those of the runtime, and HCCL's where they are there."""
+    return [*INCLUDES, *([HCCL_HEADER] if (include / HCCL_HEADER).is_file() else [])]
+
+
 def preprocessed(include: pathlib.Path) -> tuple[str, set[str]]:
-    """All that the runtime's headers declare, and the names of their macros."""
-    source = "".join(f"#include <{name}>\n" for name in INCLUDES)
+    """All that the headers declare, and the names of their macros."""
+    source = "".join(f"#include <{name}>\n" for name in includes_in(include))
     run = [compiler(), "-std=c++17", "-x", "c++", f"-I{include}", "-E"]
     text = subprocess.run([*run, "-P", "-"], input=source, capture_output=True, text=True, check=True).stdout
     macros = subprocess.run([*run, "-dM", "-"], input=source, capture_output=True, text=True, check=True).stdout
@@ -104,8 +111,40 @@ def constants(abi: Any) -> list[tuple[str, int, str]]:
     return rows + [(f"ERRORS[{code}]", code, generate.ERRORS[code]) for code in abi.ERRORS if code in generate.ERRORS]
 
 
-def compare(abi: Any, include: pathlib.Path, scratch: pathlib.Path, aclnn: pathlib.Path | None = None) -> Result:
-    """Compiles the table against the headers below `include` (and `aclnn`); the C++ file is left in `scratch`."""
+def hccl_checks(hccl: Any, declared: set[str], words: set[str]) -> list[generate.Check]:
+    """What HCCL's table says: functions, constants, and the sizes of what is passed by address."""
+    functions = {name: f"decltype(::{name})" for name in hccl.FUNCTIONS if name in declared}
+    values = [(f"HCCL {name}", hccl.DATA_TYPES[name], constant) for name, constant in generate.HCCL_TYPES.items()]
+    values += [(f"HCCL {name}", hccl.REDUCTIONS[name], constant) for name, constant in generate.HCCL_REDUCTIONS.items()]
+    values += [
+        ("HCCL ROOT_INFO_BYTES", hccl.ROOT_INFO_BYTES, "HCCL_ROOT_INFO_BYTES"),
+        ("HCCL CONFIG_MAGIC", hccl.CONFIG_MAGIC, "HCCL_COMM_CONFIG_MAGIC_WORD"),
+        ("HCCL CONFIG_VERSION", hccl.CONFIG_VERSION, "HCCL_COMM_CONFIG_VERSION"),
+        ("HCCL CAPABILITY_EXEC_TIMEOUT", hccl.CAPABILITY_EXEC_TIMEOUT, "HCCL_COMM_CONFIG_EXEC_TIMEOUT"),
+    ]
+    sizes = [(hccl.CommConfig, "HcclCommConfig"), (hccl.SendRecvItem, "HcclSendRecvItem")]
+    offset = hccl.CommConfig.exec_timeout.offset
+    layouts = [
+        *(
+            generate.Check(f"{name} has another size than the table's", f"sizeof({name}) == {ctypes.sizeof(ours)}")
+            for ours, name in sizes
+            if name in words
+        ),
+        generate.Check(
+            "hcclExecTimeOut lies elsewhere in HcclCommConfig", f"offsetof(HcclCommConfig, hcclExecTimeOut) == {offset}"
+        ),
+    ]
+    return [
+        *generate.function_checks(hccl.FUNCTIONS, functions),
+        *generate.value_checks(values, words),
+        *(layouts if "HcclCommConfig" in words else []),
+    ]
+
+
+def compare(
+    abi: Any, include: pathlib.Path, scratch: pathlib.Path, aclnn: pathlib.Path | None = None, hccl: Any = None
+) -> Result:
+    """Compiles the tables against the headers below `include` (and `aclnn`); the C++ file is left in `scratch`."""
     text, macros = preprocessed(include)
     operand_types, mspti_wrappers = typedefs(include), wrappers(include)
     operators = {name: text for name, text in first_phases(aclnn).items() if name in abi.OPERATORS}
@@ -125,6 +164,7 @@ def compare(abi: Any, include: pathlib.Path, scratch: pathlib.Path, aclnn: pathl
         *generate.function_checks(abi.MSPTI, mspti, parameters_only=True),
         *generate.value_checks(values, words),
         *generate.operator_checks(abi.OPERATORS, operators),
+        *([] if hccl is None else hccl_checks(hccl, declared, words)),
     ]
     if "OpApiFunc" in operand_types:
         checks.append(
@@ -134,8 +174,9 @@ def compare(abi: Any, include: pathlib.Path, scratch: pathlib.Path, aclnn: pathl
             )
         )
     declarations = "\n".join([generate.OPERATOR_PRELUDE, operand_types, mspti_wrappers, *operators.values()])
-    wrong = compile_checks(generate.translation_unit(INCLUDES, declarations, checks), include, scratch)
+    wrong = compile_checks(generate.translation_unit(includes_in(include), declarations, checks), include, scratch)
     missing = [name for name in abi.RUNTIME if name not in runtime] + [name for name in abi.MSPTI if name not in mspti]
+    missing += [name for name in (hccl.FUNCTIONS if hccl is not None else ()) if name not in declared]
     result = Result(len(checks), wrong, by_name=missing)
     for name in (n for n in abi.OPERATORS if n not in operators):
         result.by_name += [f"aclnn{name}GetWorkspaceSize", f"aclnn{name}"]
@@ -166,7 +207,7 @@ def compile_checks(source: str, include: pathlib.Path, scratch: pathlib.Path) ->
 def look_up(result: Result, libraries: list[pathlib.Path]) -> None:
     """Moves the names that no library of the wheel contains to `unknown`."""
     data = b"\0".join(path.read_bytes() for path in libraries)
-    present = set(re.findall(rb"(?:aclnn|acl|mspti)[A-Za-z0-9_]+", data))
+    present = set(re.findall(rb"(?:aclnn|acl|mspti|Hccl)[A-Za-z0-9_]+", data))
     result.unknown = [name for name in result.by_name if name.encode() not in present]
     result.by_name = [name for name in result.by_name if name.encode() in present]
 
@@ -226,11 +267,11 @@ def main() -> int:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     sys.path.insert(0, str(ROOT / "src"))
-    from mindtorch_v2._backends.npu import abi
+    from mindtorch_v2._backends.npu import abi, abi_hccl
 
     wheel = options.wheel or download(options.folder)
     package = unpack(wheel, options.folder / wheel.stem)
-    result = compare(abi, package / "include", options.folder, options.aclnn)
+    result = compare(abi, package / "include", options.folder, options.aclnn, abi_hccl)
     result.unchecked += [
         "RECORD_LAYOUTS and RECORD_SIZES (MSPTI's headers are not in the wheel; `make oracle` lets torch_npu read them)"
     ]

@@ -17,6 +17,7 @@ IDLE_REASONS = ("waited for the host", "launched, not yet begun")
 _COLLECTIVES = (
     "nccl",
     "hccl",
+    "hcom_",
     "rccl",
     "allreduce",
     "all_reduce",

@@ -8,8 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..record.descriptions import ThreadInfo
-from ..store.event_store import EventStore, MemoryTable
+from ..store.event_store import EventStore, Table
 from ..store.join import concat
+
+_TABLES = ("memory", "scratch", "held", "references", "owned")
+_IDS = (
+    1 << 40
+)  # ids of nodes, launches, blocks and tensors are counted by each process: they are moved apart by so much
 
 
 def merge_stores(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:
@@ -46,19 +51,22 @@ def _shift_store(store: EventStore, rank: int, pid: int, shift: int, base: int) 
         columns[name] = columns[name] + shift
     for name in ("forward_thread", "end_thread"):
         columns[name] = np.where(columns[name] > 0, columns[name] + base, columns[name])
-    times = {**store.memory.columns, "time_ns": store.memory.time_ns + shift}
+    for name in ("sequence_nr", "correlation"):
+        columns[name] = np.where(columns[name] >= 0, columns[name] + rank * _IDS, columns[name])
+    tables = {name: _shift_table(getattr(store, name), shift, rank) for name in _TABLES}
     meta = replace(store.metadata, start_ns=store.metadata.start_ns + shift, stop_ns=store.metadata.stop_ns + shift)
     threads = [_thread(thread, rank, pid, base) for thread in store.threads]
-    return EventStore(
-        columns,
-        strings=store.strings,
-        inputs=store.inputs,
-        threads=threads,
-        modules=store.modules,
-        stacks=store.stacks,
-        memory=MemoryTable(times),
-        metadata=meta,
-    )
+    return store._replaced(columns, threads=threads, metadata=meta, **tables)
+
+
+def _shift_table(table: Table, shift: int, rank: int) -> Table:
+    columns = dict(table.columns)
+    if "time_ns" in columns:
+        columns["time_ns"] = columns["time_ns"] + shift
+    for name in ("block", "tensor"):
+        if name in columns:
+            columns[name] = np.where(columns[name] > 0, columns[name] + rank * _IDS, columns[name])
+    return type(table)(columns)
 
 
 def _thread(thread: ThreadInfo, rank: int, pid: int, base: int) -> ThreadInfo:

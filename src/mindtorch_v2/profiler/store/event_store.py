@@ -189,6 +189,7 @@ class EventStore(Table):
         *,
         metadata: Metadata | None = None,
         strings: Sequence[str] | None = None,
+        threads: Sequence[ThreadInfo] | None = None,
         **tables: Table,
     ) -> EventStore:
         """The same with other columns, and other tables where they are given by name."""
@@ -196,7 +197,7 @@ class EventStore(Table):
             columns,
             strings=self.strings if strings is None else strings,
             inputs=self.inputs,
-            threads=self.threads,
+            threads=self.threads if threads is None else threads,
             modules=self.modules,
             metadata=self.metadata if metadata is None else metadata,
             **{name: tables.get(name, getattr(self, name)) for name in self._TABLES},

@@ -6,8 +6,10 @@ import pytest
 
 from mindtorch_v2.profiler.ranks.answer import JobAnswer, RankRow
 from mindtorch_v2.profiler.ranks.meeting import Bandwidth
+from mindtorch_v2.profiler.ranks.merge import merge_stores
 from mindtorch_v2.profiler.ranks.summary import summarize
 from mindtorch_v2.profiler.record.kinds import Flag, Kind
+from mindtorch_v2.profiler.store.event_store import HeldTable, MemoryTable, OwnedTable, ReferenceTable
 
 from ..hand_made import E
 from .jobs import facts, rank_store, step
@@ -133,3 +135,28 @@ def test_missing_and_repeated_ranks_are_told_of() -> None:
 def test_a_file_name_numbers_a_rank_that_does_not_say_its_own(path: str, rank: int) -> None:
     summary = summarize(rank_store(7, 8, step(0, 0, 10, 10, 1, 0), told=False), path)
     assert JobAnswer([summary]).ranks[0].rank == rank
+
+
+def test_joined_ranks_keep_their_tensors_and_memory_apart() -> None:
+    """Each process counts blocks, tensors and nodes from one: joined they must not be taken for each other."""
+    parts = []
+    for rank in range(2):
+        store = rank_store(rank, 2, [E("aten::mm", 100, 200, seq=7)], clock="one")
+        store = store._replaced(
+            store.columns,
+            memory=MemoryTable({"time_ns": [150], "block": [3], "nbytes": [8], "row": [0], "thread": [0]}),
+            scratch=MemoryTable({"time_ns": [160], "block": [4], "nbytes": [16], "row": [0], "thread": [0]}),
+            held=HeldTable({"time_ns": [90, 90], "block": [0, 3]}),
+            references=ReferenceTable({"row": [0], "argument": [1], "tensor": [5], "block": [3]}),
+            owned=OwnedTable({"time_ns": [95], "row": [0], "tensor": [5], "block": [0]}),
+        )
+        parts.append((rank, 1000 * rank, store))
+    joined = merge_stores(parts)
+    apart = 1 << 40
+    assert joined.start_ns.tolist() == [100, 1100] and joined.sequence_nr.tolist() == [7, 7 + apart]
+    assert joined.memory.time_ns.tolist() == [150, 1150] and joined.memory.block.tolist() == [3, 3 + apart]
+    assert joined.scratch.time_ns.tolist() == [160, 1160] and joined.scratch.block.tolist() == [4, 4 + apart]
+    assert joined.held.time_ns.tolist() == [90, 90, 1090, 1090] and joined.held.block.tolist() == [0, 3, 0, 3 + apart]
+    assert joined.references.row.tolist() == [0, 1] and joined.references.tensor.tolist() == [5, 5 + apart]
+    assert joined.owned.row.tolist() == [0, 1] and joined.owned.time_ns.tolist() == [95, 1095]
+    assert joined.owned.block.tolist() == [0, 0]
