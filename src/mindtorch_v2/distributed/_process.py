@@ -3,16 +3,22 @@
 Runs the program as `python -m mindtorch_v2` does. An error ends the whole job: a process that fails while others
 wait for it in MPI would leave them waiting. MPI's launcher ends all processes at the first failure and drops what
 they were printing, so an error is first saved as a file, which the launcher of this package prints at the end.
+A process that is ended (SIGTERM, which `_supervisor` sends when the job has failed elsewhere) leaves its program as by
+an exception: what is to be done at the end of `with` blocks is done, and profiles are handed to their handlers.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
+from types import FrameType
 
 from . import _failures
 from ._mpi import place_from_environment
+
+_parent = os.getppid()
 
 
 def _export_place() -> None:
@@ -30,10 +36,29 @@ def _export_place() -> None:
         )
 
 
+class _Terminated(SystemExit):
+    """The process was told to end."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+    if _job_is_over():  # nobody reads what is printed, and printing must not fail
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
+    raise _Terminated(128 + number)
+
+
+def _job_is_over() -> bool:
+    return os.getppid() != _parent
+
+
 def _end_job(code: int) -> None:
     """Ends all processes of the job, if MPI runs, with this exit code."""
     sys.stdout.flush()
     sys.stderr.flush()
+    if _job_is_over():
+        os._exit(code)
     module = sys.modules.get("mpi4py.MPI")
     if (
         module is not None
@@ -48,6 +73,8 @@ def _end_job(code: int) -> None:
 def main() -> None:
     """Runs the program that the command line names."""
     _export_place()
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     from ..__main__ import run as run_program
 
     try:

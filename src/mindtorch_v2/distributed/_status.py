@@ -112,12 +112,12 @@ def ended() -> list[int]:
         if name.startswith(_PID) and int(name[len(_PID) :]) != _own_rank:
             with open(os.path.join(_directory(), name), encoding="ascii") as file:
                 pid = file.read()
-            if not _runs(pid):
+            if not runs(pid):
                 found.append(int(name[len(_PID) :]))
     return sorted(found)
 
 
-def _runs(pid: str) -> bool:
+def runs(pid: str) -> bool:
     """Whether a process is there and does something: one that ended and that nobody has waited for is there too."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:

@@ -9,19 +9,23 @@ fails, all are ended, its traceback is printed, and the exit code is not 0.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Sequence
 
-from . import _clock, _failures
+from . import _clock, _failures, _status, _supervisor
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
+_GRACE = 30.0  # seconds that processes of a job that failed have to save what they recorded
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,7 +84,9 @@ def _launcher(wanted: str | None, parser: argparse.ArgumentParser) -> str:
     return found
 
 
-def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[list[str], dict[str, str]]:
+def _command(
+    options: argparse.Namespace, parser: argparse.ArgumentParser, directory: str
+) -> tuple[list[str], dict[str, str]]:
     """What to run, and its environment."""
     per_node, nodes = _processes(options.nproc_per_node, parser), int(options.nnodes.split(":")[-1])
     mpiexec = _launcher(options.mpiexec, parser)
@@ -109,25 +115,31 @@ def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> tu
     }
     if per_node > 1:
         environment.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // per_node)))
-    runner = (
-        []
-        if options.no_python
-        else [sys.executable, "-m", "mindtorch_v2.distributed._process", *(["-m"] if options.module else [])]
-    )
-    return [*command, *runner, options.program, *options.arguments], environment
+    return [*command, *_runner(options, directory), options.program, *options.arguments], environment
+
+
+def _runner(options: argparse.Namespace, directory: str) -> list[str]:
+    """What runs the program in each process."""
+    if options.no_python:
+        return []
+    program = [sys.executable, "-m", "mindtorch_v2.distributed._process", *(["-m"] if options.module else [])]
+    if sys.platform != "linux":
+        return program
+    return [sys.executable, "-I", "-S", _supervisor.__file__, directory, *program]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; its exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    command, environment = _command(options, parser)
     with tempfile.TemporaryDirectory(prefix=f"mindtorch-{socket.gethostname()}-") as directory:
+        command, environment = _command(options, parser, directory)
         environment["MINDTORCH_DISTRIBUTED_STATUS"] = directory
         clock = _clock.ClockServer(socket.gethostname() if int(options.nnodes.split(":")[-1]) > 1 else "127.0.0.1")
         environment[_clock.VARIABLE] = clock.address
         child = subprocess.Popen(command, env=environment)
         code = _wait(child)
+        _wait_for_programs(directory)
         _print_failures(directory, prefix=not options.no_prefix)
         return code
 
@@ -138,6 +150,19 @@ def _wait(child: subprocess.Popen[bytes]) -> int:
             return child.wait()
         except KeyboardInterrupt:  # mpiexec got it too, and ends all processes
             continue
+
+
+def _wait_for_programs(directory: str) -> None:
+    """Waits for programs of a job that has ended: they save what they have recorded. Those that take too long are
+    ended for good."""
+    end = time.monotonic() + _GRACE
+    while running := [pid for pid in _supervisor.programs(directory) if _status.runs(str(pid))]:
+        if time.monotonic() > end:
+            for pid in running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return
+        time.sleep(0.02)
 
 
 def _print_failures(directory: str, prefix: bool) -> None:

@@ -122,3 +122,15 @@ def test_a_clock_that_is_gone_is_no_clock() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:  # nobody reads what it receives
         taken.bind(("127.0.0.1", 0))
         assert _clock.read(f"127.0.0.1:{taken.getsockname()[1]}", iter(range(1000)).__next__) is None
+
+
+@pytest.mark.parametrize(("how", "saved"), [("killed", [0, 2]), ("raises", [0, 1, 2])])
+def test_processes_whose_job_fails_save_their_profiles(tmp_path: Path, how: str, saved: list[int]) -> None:
+    if not is_installed():
+        pytest.skip("mpi4py is not installed")
+    done = launch(SIZE, PROGRAMS / "dying.py", how, str(tmp_path))
+    assert done.returncode != 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"rank{rank}.mindprof" for rank in saved]
+    for rank in saved:
+        names = {event.name for event in profiler.load(str(tmp_path / f"rank{rank}.mindprof")).events()}
+        assert "c10d::allreduce_" in names
