@@ -166,6 +166,22 @@ LIMITS = {
 }
 
 
+def _share_row(load: str, found: dict[str, Any]) -> dict[str, Any]:
+    """What a profile adds to a step, in percent of it: at most two of a step of milliseconds, PyTorch's share of a
+    shorter one.
+    """
+    shares = {name: round((on - off) / off * 100, 2) for name, (off, on, _) in found.items()}
+    limit = 2.0 if found["mindtorch_v2"][0] > 1000 else shares["torch"]
+    return {
+        "what": f"a profile without flags adds to a step of the {load}",
+        "unit": "%",
+        **shares,
+        "ratio": None,
+        "at_most": limit,
+        "ok": shares["mindtorch_v2"] <= limit,
+    }
+
+
 def measure(loads: set[str] | None = None, flags: set[str] | None = None) -> list[dict[str, Any]]:
     rows = []
     for load, (build, count, rounds, per_event, paired) in LOADS.items():
@@ -174,6 +190,7 @@ def measure(loads: set[str] | None = None, flags: set[str] | None = None) -> lis
                 found = overhead(build, asked, count, rounds, paired)
                 by_event = per_event and "with_stack" not in asked
                 rows.append(_row(f"profiling {load}: {name}", found, by_event, LIMITS.get((load, name), 1.0)))
+                rows += [_share_row(load, found)] if per_event and not asked else []
     if not loads or "Python calls" in loads:
         rows.append(_row("profiling Python calls: stack", overhead(python_calls, FLAGS["stack"], 400, 40), True, 0.6))
     return rows

@@ -26,7 +26,7 @@ class _Gpt:
         nn, width = torch.nn, self.WIDTH
         self.torch = torch
         torch.manual_seed(0)
-        self.embed, self.places, self.head = (
+        self.embed, self.positions, self.head = (
             nn.Embedding(256, width),
             nn.Embedding(self.LENGTH, width),
             nn.Linear(width, 256),
@@ -46,12 +46,12 @@ class _Gpt:
                 for _ in range(4)
             ]
         )
-        self.parts = nn.ModuleList([self.embed, self.places, self.head, self.layers])
+        self.parts = nn.ModuleList([self.embed, self.positions, self.head, self.layers])
 
     def __call__(self, tokens: Any) -> Any:
         torch, functional = self.torch, self.torch.nn.functional
         batch, length = tokens.shape
-        x = self.embed(tokens) + self.places(torch.arange(length))
+        x = self.embed(tokens) + self.positions(torch.arange(length))
         for norm, qkv, project, norm2, up, down in self.layers:
             heads = [
                 part.view(batch, length, self.HEADS, -1).transpose(1, 2) for part in qkv(norm(x)).split(self.WIDTH, 2)
@@ -291,15 +291,25 @@ def _has_onednn() -> bool:
     return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def measure() -> list[dict[str, Any]]:
+def parts() -> list[str]:
+    """One thread and all of them, each without and, where it is installed, with oneDNN."""
+    counts = sorted({1, len(os.sched_getaffinity(0))})
+    return [
+        f"{threads} thread{'s' * (threads > 1)}{onednn}"
+        for onednn in (["", ", oneDNN"] if _has_onednn() else [""])
+        for threads in counts
+    ]
+
+
+def measure(part: str | None = None) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for onednn in ["0", ""] if _has_onednn() else ["0"]:
-        for threads in sorted({1, len(os.sched_getaffinity(0))}):
-            environment = {**os.environ, **{f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}}
-            environment["MINDTORCH_ONEDNN"] = onednn
-            command = [sys.executable, __file__, str(threads), *(["--cpu"] if "--cpu" in sys.argv else [])]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-            rows += json.loads(done.stdout.splitlines()[-1])
+    for words in parts() if part is None else [part]:
+        threads = words.partition(" ")[0]
+        environment = {**os.environ, **{f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}}
+        environment["MINDTORCH_ONEDNN"] = "" if words.endswith("oneDNN") else "0"
+        command = [sys.executable, __file__, threads, *(["--cpu"] if "--cpu" in sys.argv else [])]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+        rows += json.loads(done.stdout.splitlines()[-1])
     return rows
 
 

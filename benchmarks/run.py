@@ -1,7 +1,13 @@
 """Runs every benchmark, prints one table of ratios to PyTorch measured in this run, and renews docs/overhead.md.
 
-run.py             everything
-run.py NAME ...    some files only ("dispatch", "training_steps", ...); docs/overhead.md is left alone
+run.py                  everything
+run.py NAME ...         some files only ("dispatch", "training_steps", ...)
+run.py NAME/PART ...    one part of a file that has parts ("real_models/2 threads, oneDNN"): for machines that are quiet
+                        for a short time only
+run.py --page           nothing: docs/overhead.md from what has been measured so far
+
+Figures are kept in benchmarks/out/results.json with the day and the machine of each run. docs/overhead.md is renewed by
+a run of everything and by --page.
 """
 
 from __future__ import annotations
@@ -21,10 +27,12 @@ sys.path.insert(0, str(HERE))
 QUESTIONS = [
     p.stem for p in sorted(HERE.glob("*.py")) if p.stem not in ("run", "common") and "def measure" in p.read_text()
 ]
-METHOD = """PyTorch 2.13.0 and this package run in one process (imports, and profiles of up to ten million events: in
-fresh interpreters), one thread each, in short rounds that alternate between the two; the best round of each counts. A
-ratio below 1 means that this package is faster; where there is no ratio, the limit is one of the figure itself. `make
-bench` renews this page; figures in JSON go to `benchmarks/out/results.json`."""
+METHOD = """PyTorch 2.13.0 and this package run in one process (imports, profiles of up to ten million events and each
+number of threads: in fresh interpreters), one thread each unless a row says otherwise, in short rounds that alternate
+between the two; the best round of each counts. A ratio below 1 means that this package is faster; where there is no
+ratio, the limit is one of the figure itself. `make bench` renews this page; figures in JSON go to
+`benchmarks/out/results.json`."""
+RESULTS = HERE / "out" / "results.json"
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -33,13 +41,13 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [f"{'what':{wide}} {'torch':>14} {'here':>14} {'unit':8} {'ratio':>7} {'at most':>11}"]
     for r in rows:
         lines.append(
-            f"{r['what']:{wide}} {_shown(r['torch'], 14)} {_shown(r['mindtorch_v2'], 14)} {r['unit']:8} "
-            f"{_shown(r['ratio'], 7)} {_shown(r['at_most'], 11)}{'' if r['ok'] else '  above'}"
+            f"{r['what']:{wide}} {_figure(r['torch'], 14)} {_figure(r['mindtorch_v2'], 14)} {r['unit']:8} "
+            f"{_figure(r['ratio'], 7)} {_figure(r['at_most'], 11)}{'' if r['ok'] else '  above'}"
         )
     return "\n".join(lines)
 
 
-def _shown(value: float | None, width: int) -> str:
+def _figure(value: float | None, width: int) -> str:
     return f"{'-' if value is None else f'{value:.3f}':>{width}}"
 
 
@@ -83,29 +91,59 @@ def _lines(path: str) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-def page(results: dict[str, list[dict[str, Any]]]) -> str:
-    """docs/overhead.md: the date, the machine, the method, and a table for each question."""
-    parts = [f"# Overhead and speed\n\nMeasured on {datetime.date.today().isoformat()}: {machine()}.\n\n{METHOD}"]
-    for name, rows in results.items():
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """docs/overhead.md: the method, and for each question its tables, each with the day and the machine of its run."""
+    parts = [f"# Overhead and speed\n\n{METHOD}"]
+    for name in QUESTIONS:
+        runs = [run for key, run in results.items() if key.partition("/")[0] == name]
+        if not runs:
+            continue
         question = (importlib.import_module(name).__doc__ or name).splitlines()[0]
-        parts.append(f"## {question}\n`benchmarks/{name}.py`\n\n```\n{table(rows)}\n```")
+        parts.append(f"## {question}\n`benchmarks/{name}.py`")
+        said = None
+        for run in runs:
+            words = f"{run['day']}: {run['machine']}."
+            parts += [words] if words != said else []
+            parts.append(f"```\n{table(run['rows'])}\n```")
+            said = words
     return "\n\n".join(parts) + "\n"
+
+
+def measure(key: str) -> dict[str, Any]:
+    """Runs a benchmark, or the part of it behind the slash."""
+    name, _, part = key.partition("/")
+    module = importlib.import_module(name)
+    rows = module.measure(part) if part else module.measure()
+    today = datetime.date.today().isoformat()
+    return {"day": today, "machine": machine(), "rows": [_with_unit(row) for row in rows]}
+
+
+def _keys(names: list[str]) -> list[str]:
+    """What is measured under these names: a file with parts, one part after the other."""
+    found: list[str] = []
+    for name in names:
+        parts = getattr(importlib.import_module(name), "parts", None) if "/" not in name else None
+        found += [name] if parts is None else [f"{name}/{part}" for part in parts()]
+    return found
+
+
+def _measured() -> dict[str, dict[str, Any]]:
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
 def main() -> int:
     names = sys.argv[1:] or QUESTIONS
-    results: dict[str, list[dict[str, Any]]] = {}
-    for name in names:
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        results[name] = [_with_unit(row) for row in importlib.import_module(name).measure()]
-    rows = [r for found in results.values() for r in found]
+    rows: list[dict[str, Any]] = []
+    for key in _keys(names) if names != ["--page"] else []:
+        print(f"{key} ...", file=sys.stderr, flush=True)
+        found = measure(key)
+        rows += found["rows"]
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps({**_measured(), key: found}, indent=1) + "\n")
     print(machine())
     print(table(rows))
-    out = HERE / "out"
-    out.mkdir(exist_ok=True)
-    (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    if not sys.argv[1:]:
-        (HERE.parent / "docs" / "overhead.md").write_text(page(results))
+    if not sys.argv[1:] or names == ["--page"]:
+        (HERE.parent / "docs" / "overhead.md").write_text(page(_measured()))
     return 0 if all(r["ok"] for r in rows) else 1
 
 

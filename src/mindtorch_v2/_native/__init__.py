@@ -165,9 +165,11 @@ def load_blas() -> bool:
 
 # --- threads
 def _default_threads() -> int:
-    """The processors this process may use, or what the variables of other libraries ask for."""
+    """The processors this process may use, or what the variables of other libraries ask for. OpenMP allows a list, of
+    which the first is for work that is not inside other work.
+    """
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        value = os.environ.get(variable, "")
+        value = os.environ.get(variable, "").partition(",")[0].strip()
         if value.isdecimal() and int(value) > 0:
             return int(value)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -111,9 +111,10 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Sets how many threads work on one operation: this package's kernels, and the matrix products of numpy's BLAS
-    where that is an OpenBLAS, which may round differently with another number. Until it is called, BLAS has the
-    number that it read from OPENBLAS_NUM_THREADS when it was loaded.
+    """Sets how many threads work on one operation: this package's kernels and matrix products, which share one pool,
+    oneDNN, and what else numpy's BLAS does where that is an OpenBLAS (decompositions). Products may round differently
+    with another number. Until it is called, it is what OMP_NUM_THREADS, OPENBLAS_NUM_THREADS or MKL_NUM_THREADS say, or
+    the processors that the process may use.
     """
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")

@@ -9,14 +9,16 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._native import accelerated, load_blas
 from ..._ops.linalg import cannot_multiply, check_bmm
 from ..._tensor import wrap
 from .errors import not_implemented, type_word
 from .whole_numbers import as_element
 
 _BLAS = frozenset("fdFD")  # type characters that BLAS multiplies
-_dot = np.dot
-_matmul = np.matmul
+load_blas()
+_dot: Any = accelerated("matrix_product")(np.dot)  # with several threads, shared among those of the package
+_matmul: Any = accelerated("batch_product")(np.matmul)
 
 
 def _cpp_name(a: np.ndarray) -> str:

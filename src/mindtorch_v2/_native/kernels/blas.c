@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#define ALONE_NS 500e3 /* a product of this length is left to the threads of the library where it cannot be cut */
+
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
 
 /* The library's integers are 64 bits wide in numpy's wheels (names end in 64_) and 32 bits in most other builds. */
@@ -54,6 +56,8 @@ bool blas_load(const char *path)
         memcpy(&blas.set_threads, &set, sizeof set);
         blas.dgemm = dgemm;
         blas.sgemm = sgemm;
+        if (blas.get_threads() > threads_get()) /* it reads fewer variables of the environment */
+            blas.set_threads(threads_get());
         return true; /* the library stays open: numpy uses it as long as the process lives */
     }
     dlclose(library);
@@ -86,7 +90,8 @@ GEMM(gemm_d, double, blas.dgemm, gemm_d_64, gemm_d_32)
 
 void run_blas_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds)
 {
-    int threads = count > 1 && threads_get() > 1 ? blas.get_threads() : 1;
+    bool is_alone = count == 1 && nanoseconds >= ALONE_NS;
+    int threads = !is_alone && threads_get() > 1 ? blas.get_threads() : 1;
     if (threads > 1)
         blas.set_threads(1);
     run_loop(loop, job, count, nanoseconds);

@@ -17,8 +17,8 @@ void gemm_f(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_s
 void gemm_d(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, const double *a,
             Py_ssize_t lda, const double *b, Py_ssize_t ldb, double beta, double *c, Py_ssize_t ldc);
 
-/* run_loop for loops that call gemm: each product then runs on the thread that asks for it. A loop of one round leaves
-   the library its own threads. */
+/* run_loop for loops that call gemm: each product then runs on the thread that asks for it. One long round leaves the
+   library its own threads. */
 void run_blas_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds);
 
 #endif

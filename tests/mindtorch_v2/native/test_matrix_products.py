@@ -1,0 +1,113 @@
+"""Matrix products that several threads share: every layout that BLAS can read and some that it cannot, compared with
+products in double precision; the number of threads changes nothing but rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.cpu import linalg
+
+SIZES = [(2, 3, 4), (1, 5, 6), (6, 5, 1), (300, 70, 40), (40, 70, 300), (513, 1, 515), (33, 129, 257), (700, 16, 20)]
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def _layouts(rng: np.random.Generator, rows: int, columns: int, kind: str) -> Iterator[np.ndarray]:
+    def normal(*shape: int) -> Any:
+        return rng.standard_normal(shape).astype(kind)
+
+    yield normal(rows, columns)
+    yield normal(columns, rows).T
+    yield normal(rows, columns + 5)[:, 2 : 2 + columns]
+    yield normal(columns + 3, rows + 2)[1 : 1 + columns, 1 : 1 + rows].T
+    yield normal(rows * 2, columns * 2)[::2, ::2]
+    yield normal(rows, columns)[::-1]
+    yield np.broadcast_to(normal(1, columns), (rows, columns))
+
+
+def _check(made: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    bound = (a.shape[-1] + 2) * np.finfo(a.dtype).eps * (np.abs(a64) @ np.abs(b64))
+    assert made.dtype == a.dtype
+    assert made.flags.c_contiguous
+    assert np.all(np.abs(made - a64 @ b64) <= bound)
+
+
+@pytest.mark.parametrize("kind", ["f", "d"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_products_of_two_matrices_in_every_layout(sizes: tuple[int, int, int], kind: str, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    m, k, n = sizes
+    for a in _layouts(rng, m, k, kind):
+        for b in _layouts(rng, k, n, kind):
+            _check(linalg._dot(a, b), a, b)
+
+
+@pytest.mark.parametrize("kind", ["f", "d"])
+def test_products_of_batches(kind: str, threads: int) -> None:
+    rng = np.random.default_rng(1)
+    a = rng.standard_normal((7, 40, 30)).astype(kind)
+    b = rng.standard_normal((7, 50, 30)).astype(kind).transpose(0, 2, 1)
+    for first, second in ((a, b), (a[::2], b[::-2]), (np.broadcast_to(a[:1], a.shape), b), (a[:2], b[:2])):
+        _check(linalg._matmul(first, second), first, second)
+
+
+def test_special_values_reach_only_their_own_row_and_column(threads: int) -> None:
+    a, b = np.ones((600, 80), "f"), np.ones((80, 300), "f")
+    a[5, 3], b[7, 11] = np.nan, np.inf
+    made = linalg._dot(a, b)
+    assert np.isnan(made[5]).all()
+    assert np.isinf(np.delete(made[:, 11], 5)).all()
+    assert (np.delete(np.delete(made, 5, 0), 11, 1) == 80).all()
+
+
+def test_a_matrix_times_its_transpose_is_symmetric(threads: int) -> None:
+    a = np.random.default_rng(2).standard_normal((300, 70)).astype("f")
+    made = linalg._dot(a, a.T)
+    assert np.array_equal(made, made.T)
+
+
+def test_shapes_that_do_not_fit_are_refused_as_by_pytorch(threads: int) -> None:
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        torch.ones(200, 3) @ torch.ones(4, 200)
+
+
+def test_the_library_keeps_its_own_number_of_threads(threads: int) -> None:
+    from mindtorch_v2._native.blas_threads import get_blas_threads
+
+    before = get_blas_threads()
+    linalg._dot(np.ones((300, 300), "f"), np.ones((300, 300), "f"))
+    assert get_blas_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OMP_NUM_THREADS": "3,2"}, 3),
+        ({"MKL_NUM_THREADS": "5"}, 5),
+        ({"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "5"}, 2),
+        ({"OMP_NUM_THREADS": "none", "OPENBLAS_NUM_THREADS": "4"}, 4),
+    ],
+)
+def test_the_environment_sets_the_number_of_threads(
+    variables: dict[str, str], wanted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mindtorch_v2 import _native
+
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert _native._default_threads() == wanted
