@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._native import accelerate
+from .._native import accelerate, accelerate_direct
 from .._ops.table import OPS
 from .._quiet import quiet
 from .steps import Steps
@@ -43,7 +43,7 @@ def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], 
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:
-                DIRECT[name] = quiet(direct, Widened(name, direct))
+                DIRECT[name] = accelerate_direct(name, quiet(direct, Widened(name, direct)))
         return function
 
     return register

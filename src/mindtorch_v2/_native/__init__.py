@@ -78,6 +78,9 @@ OPS: dict[str, str] = {
     "lerp_.Scalar": "lerp_",
 }
 
+# the same for the functions of two arrays that stand for operators whose other arguments have their defaults
+DIRECT: dict[str, str] = {"add.Tensor": "add", "mul.Tensor": "mul", "div.Tensor": "div"}
+
 _kernels: Any = None
 _missing = ""  # why there is no native part
 
@@ -140,6 +143,12 @@ def accelerate(op: str, numpy_kernel: F) -> F:
     """The kernel to register for an operator: `numpy_kernel`, with the native one before it if there is one."""
     name = OPS.get(op)
     return numpy_kernel if name is None or _kernels is None else _kernels.Kernel(name, numpy_kernel)
+
+
+def accelerate_direct(op: str, function: F) -> F:
+    """The same for the function of an operator's arrays alone (`registry.kernel`, `direct`)."""
+    name = DIRECT.get(op)
+    return function if name is None or _kernels is None else _kernels.Kernel(name, function)
 
 
 def accelerated(name: str) -> Callable[[F], F]:

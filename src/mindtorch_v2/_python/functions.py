@@ -112,14 +112,14 @@ def get_num_interop_threads() -> int:
 
 def set_num_threads(n: int) -> None:
     """Sets how many threads work on one operation: this package's kernels and matrix products, which share one pool,
-    oneDNN, and what else numpy's BLAS does where that is an OpenBLAS (decompositions). Products may round differently
-    with another number. Until it is called, it is what OMP_NUM_THREADS, OPENBLAS_NUM_THREADS or MKL_NUM_THREADS say, or
-    the processors that the process may use.
+    and oneDNN. Products may round differently with another number. Until it is called, it is what OMP_NUM_THREADS,
+    OPENBLAS_NUM_THREADS or MKL_NUM_THREADS say, or the processors that the process may use. numpy's BLAS, where that is
+    an OpenBLAS, works on one thread; without the native kernels it gets this number.
     """
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     _native.set_num_threads(n)
-    set_blas_threads(n)
+    set_blas_threads(1 if _native.load_blas() else n)
 
 
 def set_warn_always(b: bool) -> None:

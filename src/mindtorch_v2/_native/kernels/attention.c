@@ -75,7 +75,7 @@ static PyObject *run(Arrays *all, Attention *job, loop_function loop, char type,
     if (memory == NULL)
         return NULL;
     job->scratch = scratch.data;
-    run_blas_loop(loop, job, count, nanoseconds);
+    run_loop(loop, job, count, nanoseconds);
     Py_DECREF(memory); /* `all` keeps its buffer until it is closed */
     Py_RETURN_TRUE;
 }

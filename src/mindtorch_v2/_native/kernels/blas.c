@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 
-#define ALONE_NS 500e3 /* a product of this length is left to the threads of the library where it cannot be cut */
-
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
 
 /* The library's integers are 64 bits wide in numpy's wheels (names end in 64_) and 32 bits in most other builds. */
@@ -18,21 +16,17 @@ typedef void (*gemm_d_32)(int, int, int, int, int, int, double, const double *, 
                           double *, int);
 
 static const struct {
-    const char *sgemm, *dgemm, *get_threads, *set_threads;
+    const char *sgemm, *dgemm, *set_threads;
     bool wide;
 } NAMES[] = {
-    {"scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_openblas_get_num_threads64_",
-     "scipy_openblas_set_num_threads64_", true},
-    {"cblas_sgemm64_", "cblas_dgemm64_", "openblas_get_num_threads64_", "openblas_set_num_threads64_", true},
-    {"scipy_cblas_sgemm", "scipy_cblas_dgemm", "scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads",
-     false},
-    {"cblas_sgemm", "cblas_dgemm", "openblas_get_num_threads", "openblas_set_num_threads", false},
+    {"scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_openblas_set_num_threads64_", true},
+    {"cblas_sgemm64_", "cblas_dgemm64_", "openblas_set_num_threads64_", true},
+    {"scipy_cblas_sgemm", "scipy_cblas_dgemm", "scipy_openblas_set_num_threads", false},
+    {"cblas_sgemm", "cblas_dgemm", "openblas_set_num_threads", false},
 };
 
 static struct {
     void *sgemm, *dgemm;
-    int (*get_threads)(void);
-    void (*set_threads)(int);
     bool wide;
 } blas;
 
@@ -48,16 +42,15 @@ bool blas_load(const char *path)
         return false;
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         void *sgemm = symbol(library, NAMES[i].sgemm), *dgemm = symbol(library, NAMES[i].dgemm);
-        void *get = symbol(library, NAMES[i].get_threads), *set = symbol(library, NAMES[i].set_threads);
-        if (sgemm == NULL || dgemm == NULL || get == NULL || set == NULL)
+        void *set = symbol(library, NAMES[i].set_threads);
+        if (sgemm == NULL || dgemm == NULL || set == NULL)
             continue;
         blas.wide = NAMES[i].wide;
-        memcpy(&blas.get_threads, &get, sizeof get);
-        memcpy(&blas.set_threads, &set, sizeof set);
         blas.dgemm = dgemm;
         blas.sgemm = sgemm;
-        if (blas.get_threads() > threads_get()) /* it reads fewer variables of the environment */
-            blas.set_threads(threads_get());
+        void (*set_threads)(int);
+        memcpy(&set_threads, &set, sizeof set);
+        set_threads(1);
         return true; /* the library stays open: numpy uses it as long as the process lives */
     }
     dlclose(library);
@@ -87,14 +80,3 @@ bool blas_ready(void)
 
 GEMM(gemm_f, float, blas.sgemm, gemm_f_64, gemm_f_32)
 GEMM(gemm_d, double, blas.dgemm, gemm_d_64, gemm_d_32)
-
-void run_blas_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds)
-{
-    bool is_alone = count == 1 && nanoseconds >= ALONE_NS;
-    int threads = !is_alone && threads_get() > 1 ? blas.get_threads() : 1;
-    if (threads > 1)
-        blas.set_threads(1);
-    run_loop(loop, job, count, nanoseconds);
-    if (threads > 1)
-        blas.set_threads(threads);
-}

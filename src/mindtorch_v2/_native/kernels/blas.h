@@ -6,7 +6,9 @@
 
 #include "kernels.h"
 
-/* Looks for the functions of an OpenBLAS in the shared library at `path`, which must be loaded already. */
+/* Looks for the functions of an OpenBLAS in the shared library at `path`, which must be loaded already, and has the
+   library work on one thread from then on: products are shared by the threads of this module (products.c), and its own
+   would compete with those. */
 bool blas_load(const char *path);
 bool blas_ready(void);
 
@@ -16,9 +18,5 @@ void gemm_f(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_s
             Py_ssize_t lda, const float *b, Py_ssize_t ldb, float beta, float *c, Py_ssize_t ldc);
 void gemm_d(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, const double *a,
             Py_ssize_t lda, const double *b, Py_ssize_t ldb, double beta, double *c, Py_ssize_t ldc);
-
-/* run_loop for loops that call gemm: each product then runs on the thread that asks for it. One long round leaves the
-   library its own threads. */
-void run_blas_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds);
 
 #endif

@@ -75,7 +75,7 @@ static bool run(Arrays *all, Product *job, loop_function loop, char type, Py_ssi
     if (memory == NULL)
         return false;
     job->scratch = scratch.data;
-    run_blas_loop(loop, job, count, product_cost(job) / (double)count);
+    run_loop(loop, job, count, product_cost(job) / (double)count);
     Py_DECREF(memory); /* `all` keeps its buffer until it is closed */
     return true;
 }

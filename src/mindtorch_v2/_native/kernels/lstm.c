@@ -36,7 +36,7 @@ static PyObject *run(loop_function loop, Layer *job, const Array *gates)
     job->row_block = (job->batch + threads_get() - 1) / threads_get();
     Py_ssize_t rounds = (job->batch + job->row_block - 1) / job->row_block;
     double cell = 4 * (double)job->hidden * (0.03 * (double)job->hidden + 1);
-    run_blas_loop(loop, job, rounds, cell * (double)(job->steps * job->row_block));
+    run_loop(loop, job, rounds, cell * (double)(job->steps * job->row_block));
     Py_RETURN_TRUE;
 }
 

@@ -109,7 +109,7 @@ static PyObject *product_of(PyObject *const *args, int ndim)
             job.out = out.data;
             cut(&job, batches);
             double flops = 2.0 * (double)job.m * (double)job.n * (double)job.k / (double)job.pieces;
-            run_blas_loop(run_pieces, &job, batches * job.pieces, flops / (FLOPS_PER_NS / (double)(a.itemsize / 4)));
+            run_loop(run_pieces, &job, batches * job.pieces, flops / (FLOPS_PER_NS / (double)(a.itemsize / 4)));
         }
     }
     arrays_close(&all);
