@@ -25,6 +25,17 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     "serialization": ("save", "load"),
     "utils.dlpack": ("to_dlpack",),
     "sparse": ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"),
+    "sparse._legacy": (
+        "_convert_indices_from_coo_to_csr",
+        "_convert_indices_from_csr_to_coo",
+        "dsmm",
+        "hsmm",
+        "hspmm",
+        "saddmm",
+        "smm",
+        "spmm",
+        "sspaddmm",
+    ),
     "_tensor": ("jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr"),
     "storage": (
         "TypedStorage",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
+from operator import index
 from typing import Any
 
 
@@ -14,8 +15,10 @@ class Size(tuple[int, ...]):
     def __new__(cls, sizes: Iterable[int] = ()) -> Size:
         made = tuple.__new__(cls, sizes)
         for i, n in enumerate(made):
-            if n.__class__ is not int and not hasattr(n, "__index__"):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
+            if n.__class__ is not int:
+                if not hasattr(n, "__index__"):
+                    raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
+                return tuple.__new__(cls, map(index, tuple(made)))  # tensors and numpy's integers
         return made
 
     def numel(self) -> int:

@@ -7,6 +7,8 @@ import importlib.util
 import inspect
 import pkgutil
 import pydoc
+import subprocess
+import sys
 
 import pytest
 
@@ -52,3 +54,11 @@ def test_submodules_are_found_without_being_imported_first():
         assert inspect.ismodule(getattr(torch, word)), word
     for word in ("amp", "fft", "jit", "testing", "return_types"):
         assert hasattr(torch, word) == (word in torch._submodules())
+
+
+@pytest.mark.parametrize(
+    "path", ["autograd.function", "autograd.forward_ad", "fx.passes.shape_prop", "fx.experimental.proxy_tensor"]
+)
+def test_modules_inside_modules_are_found_without_being_imported_first(path):
+    code = f"import mindtorch_v2 as torch; assert torch.{path}.__name__ == 'mindtorch_v2.{path}'"
+    subprocess.run([sys.executable, "-c", code], check=True)

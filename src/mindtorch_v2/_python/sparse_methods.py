@@ -7,10 +7,10 @@ from typing import Any
 from .._tensor import Tensor, sparse_csc, sparse_csr
 
 
-def _functions() -> Any:
-    from .._backends.sparse import functions
+def _conversion() -> Any:
+    from .._backends.sparse import conversion
 
-    return functions
+    return conversion
 
 
 def to_sparse(
@@ -22,22 +22,22 @@ def to_sparse(
     dense_dim: int | None = None,
 ) -> Tensor:
     """The elements that are not zero, in coordinates or in the given sparse layout."""
-    return _functions().to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+    return _conversion().to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
     """The tensor in coordinate format."""
-    return _functions().to_sparse(self)
+    return _conversion().to_sparse(self)
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """The matrix in compressed sparse row format."""
-    return _functions().to_sparse(self, layout=sparse_csr)
+    return _conversion().to_sparse(self, layout=sparse_csr)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """The matrix in compressed sparse column format."""
-    return _functions().to_sparse(self, layout=sparse_csc)
+    return _conversion().to_sparse(self, layout=sparse_csc)
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
@@ -47,7 +47,9 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """The elements at the positions of a sparse tensor."""
-    return _functions().sparse_mask(self, mask)
+    from .._backends.sparse import shapes
+
+    return shapes.sparse_mask(self, mask)
 
 
 def install() -> None:

@@ -15,11 +15,12 @@ from .._device import device
 from .._keys import ACCELERATORS, CPU, DEVICES
 from .._shape import Size
 from .._storage import root_array
-from .._tensor import Parameter, Tensor, wrap
+from .._tensor import Parameter, Tensor, layout, sparse_coo, strided, wrap
 from .names import STORAGE_NAMES, Name, foreign_module
 
 _REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_TENSOR_OF_TYPE = Name("torch._utils", "_rebuild_tensor_v3")  # for types that have no storage class
+_REBUILD_SPARSE = Name("torch._utils", "_rebuild_sparse_tensor")
 _REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 
 
@@ -63,6 +64,8 @@ class CheckpointPickler(_PythonPickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
             return self._reduce_tensor(obj)
+        if type(obj) is layout:
+            return Name("torch.serialization", "_get_layout"), (f"torch.{obj.name}",)
         if isinstance(obj, Size):
             return Name("torch", "Size"), (tuple(obj),)
         if isinstance(obj, device):
@@ -87,6 +90,8 @@ class CheckpointPickler(_PythonPickler):
             data = t.detach()
             self._tensors_alive.append(data)
             return _REBUILD_PARAMETER, (data, t.requires_grad, OrderedDict())
+        if t.layout is not strided:
+            return _REBUILD_SPARSE, self._describe_sparse(t)
         if not t._keys & (CPU | ACCELERATORS):
             t = t.cpu()  # says why that cannot be
         root, offset = self._on_host(t) if t._keys & ACCELERATORS else (root_array(t._array), t.storage_offset())
@@ -94,6 +99,13 @@ class CheckpointPickler(_PythonPickler):
         storage = _StorageRef(root, t.dtype if stored else dt.uint8, str(t.device), stored)
         described: tuple[Any, ...] = (storage, offset, tuple(t.shape), t.stride(), t.requires_grad, OrderedDict())
         return (_REBUILD_TENSOR, described) if stored else (_REBUILD_TENSOR_OF_TYPE, (*described, t.dtype))
+
+    def _describe_sparse(self, t: Any) -> tuple[Any, ...]:
+        """(layout, (indices..., values, size[, is_coalesced])), as PyTorch writes sparse tensors."""
+        parts = tuple(part.detach() for part in t._parts)
+        self._tensors_alive.append(parts)
+        coalesced = (t.is_coalesced(),) if t.layout is sparse_coo else ()
+        return t.layout, (*parts, Size(t.shape), *coalesced)
 
     def _on_host(self, t: Tensor) -> tuple[np.ndarray, int]:
         """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor

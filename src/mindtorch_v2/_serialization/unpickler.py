@@ -15,7 +15,7 @@ from .. import _dtype as dt
 from .._keys import DEVICES
 from .._shape import Size
 from .._storage import taken
-from .._tensor import Parameter, Tensor, wrap
+from .._tensor import Parameter, Tensor, sparse_coo, sparse_csc, sparse_csr, strided, wrap
 from .archive import ArchiveReader
 from .names import FOREIGN_TYPES, STORAGE_DTYPES, StorageType, foreign_module, own_module
 from .restricted import RestrictedMachine, bytes_like, short_text
@@ -127,6 +127,34 @@ def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None)
     return Parameter(data, bool(requires_grad))
 
 
+def get_layout(name: Any) -> Any:
+    """The layout of a name such as "torch.sparse_coo"."""
+    if name not in _LAYOUTS:
+        raise pickle.UnpicklingError(f"unknown layout {short_text(name)}")
+    return _LAYOUTS[name]
+
+
+def rebuild_sparse_tensor(kind: Any, data: Any) -> Tensor:
+    """A sparse tensor of (indices, values, size[, is_coalesced]), or of (compressed indices, plain indices, values,
+    size). Indices must lie within the size.
+    """
+    from .. import sparse
+
+    count = 2 if kind is sparse_coo else 3
+    if not isinstance(data, tuple) or not count < len(data) < count + 3:
+        raise pickle.UnpicklingError("a sparse tensor is not made of indices, values and a size")
+    parts, size, coalesced = data[:count], data[count], data[count + 1 :]
+    if not all(isinstance(part, Tensor) for part in parts) or not isinstance(size, tuple):
+        raise pickle.UnpicklingError("a sparse tensor is not made of indices, values and a size")
+    if kind is sparse_coo:
+        made: Any = sparse.sparse_coo_tensor(*parts, size, check_invariants=True)
+        return made._coalesced_(True) if coalesced and coalesced[0] is True else made
+    return sparse.sparse_compressed_tensor(*parts, size, layout=kind, check_invariants=True)
+
+
+_LAYOUTS = {f"torch.{kind.name}": kind for kind in (strided, sparse_coo, sparse_csr, sparse_csc)}
+
+
 def _allowed_globals() -> dict[str, Any]:
     known: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
@@ -143,7 +171,8 @@ def _allowed_globals() -> dict[str, Any]:
         "torch._utils._rebuild_parameter": rebuild_parameter,
         "torch.Size": Size,
         "torch.device": _device.device,
-        "torch.serialization._get_layout": lambda name: None,
+        "torch.serialization._get_layout": get_layout,
+        "torch._utils._rebuild_sparse_tensor": rebuild_sparse_tensor,
         "torch.nn.parameter.Parameter": Parameter,
     }
     known.update(

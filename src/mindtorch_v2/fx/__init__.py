@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from . import immutable_collections
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
@@ -34,3 +37,9 @@ __all__ = [
     "symbolic_trace",
     "wrap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("_compatibility", "_pytree", "experimental", "operator_schemas", "passes", "traceback"):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from .._tensor import Parameter, Tensor
+from ._compatibility import compatibility  # noqa: F401 - which libraries take from here
 from ._wrapping import Patcher, patch_globals, patch_wrapped, recorded_function, wrap
 from .graph import Graph
 from .graph_module import GraphModule

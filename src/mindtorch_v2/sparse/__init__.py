@@ -7,7 +7,9 @@ from typing import Any
 import mindtorch_v2 as torch
 
 from .. import _dtype as dt
-from .._backends.sparse import functions as _functions
+from .._backends.sparse import conversion as _conversion
+from .._backends.sparse import products as _products
+from .._backends.sparse import reduction as _reduction
 from .._backends.sparse.tensor import coo, make_sparse
 from .._shape import Size
 from .._tensor import Tensor, sparse_coo, sparse_csc, sparse_csr
@@ -65,7 +67,7 @@ def _sparse_coo_tensor(
 ) -> Tensor:
     """A tensor of `size` whose elements at `indices` [dimensions, n] are `values` [n, ...] and zero elsewhere.
 
-    Values of one position are added. `size` may be left out: it then is as small as the positions allow. With a size
+    Values of one index are added. `size` may be left out: it then is as small as the indices allow. With a size
     alone, an empty one.
     """
     if values is None:
@@ -74,52 +76,79 @@ def _sparse_coo_tensor(
         return coo(torch.zeros((len(size), 0), dtype=torch.int64), empty, Size(size), True).requires_grad_(
             requires_grad
         )
-    positions = _dense(indices).to(torch.int64)
-    numbers = _dense(values, dtype, device)
-    if positions.dim() != 2:
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(positions.shape)}")
-    if numbers.dim() == 0:
-        numbers = numbers.expand(positions.shape[1])
-    if numbers.shape[0] != positions.shape[1]:
+    index = _dense(indices).to(torch.int64)
+    elements = _dense(values, dtype, device)
+    if index.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(index.shape)}")
+    if elements.dim() == 0:
+        elements = elements.expand(index.shape[1])
+    if elements.shape[0] != index.shape[1]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {positions.shape[1]}, nnz from values: "
-            f"{numbers.shape[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {index.shape[1]}, nnz from values: "
+            f"{elements.shape[0]}"
         )
     if size is None:
-        lead = [int(n) + 1 for n in positions.max(1).values] if positions.shape[1] else [0] * positions.shape[0]
-        size = (*lead, *numbers.shape[1:])
-    if len(size) != positions.shape[0] + numbers.dim() - 1:
+        lead = [int(n) + 1 for n in index.max(1).values] if index.shape[1] else [0] * index.shape[0]
+        size = (*lead, *elements.shape[1:])
+    if len(size) != index.shape[0] + elements.dim() - 1:
         raise RuntimeError(
-            f"number of dimensions must be sparse_dim ({positions.shape[0]}) + dense_dim ({numbers.dim() - 1}), "
+            f"number of dimensions must be sparse_dim ({index.shape[0]}) + dense_dim ({elements.dim() - 1}), "
             f"but got {len(size)}"
         )
     if check_invariants or (check_invariants is None and check_sparse_tensor_invariants._enabled):
-        _check_positions(positions, size)
-    made = coo(positions, numbers.detach() if requires_grad else numbers, Size(size), bool(is_coalesced))
+        _check_indices(index, size)
+    made = coo(index, elements.detach() if requires_grad else elements, Size(size), bool(is_coalesced))
     return made.requires_grad_() if requires_grad else made
 
 
-def _check_positions(positions: Any, size: Any) -> None:
-    for d, n in enumerate(size[: positions.shape[0]]):
-        if positions.shape[1] and int(positions[d].min()) < 0:
-            raise RuntimeError(f"found negative index {int(positions[d].min())} for dim {d}")
-        if positions.shape[1] and int(positions[d].max()) >= n:
+def _check_indices(index: Any, size: Any) -> None:
+    for d, n in enumerate(size[: index.shape[0]]):
+        if index.shape[1] and int(index[d].min()) < 0:
+            raise RuntimeError(f"found negative index {int(index[d].min())} for dim {d}")
+        if index.shape[1] and int(index[d].max()) >= n:
             raise RuntimeError(
-                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {int(positions[d].max())}"
+                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {int(index[d].max())}"
             )
 
 
 def _compressed_tensor(
-    kind: Any, compressed: Any, plain: Any, values: Any, size: Any, dtype: Any, device: Any, requires_grad: bool
+    kind: Any,
+    compressed: Any,
+    plain: Any,
+    values: Any,
+    size: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    check_invariants: bool | None,
 ) -> Tensor:
-    borders, positions, numbers = _dense(compressed), _dense(plain), _dense(values, dtype, device)
+    borders, columns, elements = _dense(compressed), _dense(plain), _dense(values, dtype, device)
     if size is None:
-        inner = int(positions.max()) + 1 if positions.numel() else 0
+        inner = int(columns.max()) + 1 if columns.numel() else 0
         size = (borders.shape[-1] - 1, inner) if kind is sparse_csr else (inner, borders.shape[-1] - 1)
     if borders.dim() != 1:
         raise NotImplementedError("batches of compressed sparse matrices are not supported; use one tensor for each")
-    made = make_sparse(kind, (borders, positions, numbers.detach() if requires_grad else numbers), Size(size), True)
+    if check_invariants or (check_invariants is None and check_sparse_tensor_invariants._enabled):
+        _check_compressed(kind, borders, columns, elements, size)
+    made = make_sparse(kind, (borders, columns, elements.detach() if requires_grad else elements), Size(size), True)
     return made.requires_grad_() if requires_grad else made
+
+
+def _check_compressed(kind: Any, borders: Any, plain: Any, values: Any, size: Any) -> None:
+    outer, inner = size[:2] if kind is sparse_csr else (size[1], size[0])
+    first, second = ("crow", "col") if kind is sparse_csr else ("ccol", "row")
+    if borders.shape[0] != outer + 1:
+        raise RuntimeError(f"{first}_indices.shape[-1] must be equal to {outer + 1}, but got {borders.shape[0]}")
+    if plain.dim() != 1 or values.shape[:1] != plain.shape:
+        raise RuntimeError(f"{second}_indices and values must have the same number of elements")
+    if int(borders[0]) != 0:
+        raise RuntimeError(f"`{first}_indices[..., 0] == 0` is not satisfied.")
+    if int(borders[-1]) != plain.shape[0]:
+        raise RuntimeError(f"`{first}_indices[..., -1] == nnz` is not satisfied.")
+    if bool((borders.diff() < 0).any()):
+        raise RuntimeError(f"`0 <= {first}_indices[..., 1:] - {first}_indices[..., :-1]` is not satisfied.")
+    if plain.shape[0] and (int(plain.min()) < 0 or int(plain.max()) >= inner):
+        raise RuntimeError(f"`0 <= {second}_indices < {inner}` is not satisfied.")
 
 
 def _sparse_csr_tensor(
@@ -136,7 +165,9 @@ def _sparse_csr_tensor(
     layout: Any = None,
 ) -> Tensor:
     """A matrix in compressed rows: row i has the columns and values from crow_indices[i] to crow_indices[i + 1]."""
-    return _compressed_tensor(sparse_csr, crow_indices, col_indices, values, size, dtype, device, requires_grad)
+    return _compressed_tensor(
+        sparse_csr, crow_indices, col_indices, values, size, dtype, device, requires_grad, check_invariants
+    )
 
 
 def _sparse_csc_tensor(
@@ -153,7 +184,9 @@ def _sparse_csc_tensor(
     layout: Any = None,
 ) -> Tensor:
     """A matrix in compressed columns."""
-    return _compressed_tensor(sparse_csc, ccol_indices, row_indices, values, size, dtype, device, requires_grad)
+    return _compressed_tensor(
+        sparse_csc, ccol_indices, row_indices, values, size, dtype, device, requires_grad, check_invariants
+    )
 
 
 def _sparse_compressed_tensor(
@@ -172,7 +205,9 @@ def _sparse_compressed_tensor(
     """A matrix in compressed rows or columns, as `layout` says."""
     if layout not in (sparse_csr, sparse_csc):
         raise RuntimeError(f"sparse_compressed_tensor: expected layout sparse_csr or sparse_csc, got {layout}")
-    return _compressed_tensor(layout, compressed_indices, plain_indices, values, size, dtype, device, requires_grad)
+    return _compressed_tensor(
+        layout, compressed_indices, plain_indices, values, size, dtype, device, requires_grad, check_invariants
+    )
 
 
 for _function in (_sparse_coo_tensor, _sparse_csr_tensor, _sparse_csc_tensor, _sparse_compressed_tensor):
@@ -182,10 +217,12 @@ sparse_csc_tensor, sparse_compressed_tensor = _sparse_csc_tensor, _sparse_compre
 
 
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """The product of a sparse matrix and a sparse or dense one."""
-    if reduce is not None and reduce != "sum":
-        raise NotImplementedError(f"sparse.mm: reduce={reduce!r} is not supported; 'sum' is")
-    return torch.mm(mat1, mat2)
+    """The product of a sparse matrix and a sparse or dense one.
+
+    With `reduce` ("sum", "mean", "amax" or "amin") a CSR matrix times a dense one, whose terms are reduced so; rows
+    without entries give zeros.
+    """
+    return torch.mm(mat1, mat2) if reduce is None else _products.mm_reduce(mat1, mat2, reduce)
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
@@ -204,21 +241,21 @@ def sum(input: Tensor, dim: Any = None, dtype: dt.dtype | None = None) -> Tensor
 
 def softmax(input: Tensor, dim: int, *, dtype: dt.dtype | None = None) -> Tensor:
     """softmax along a dimension; positions without an entry count as minus infinity."""
-    return _functions.softmax(input if dtype is None else input.to(dtype), dim, False)
+    return _reduction.softmax(input if dtype is None else input.to(dtype), dim, False)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: dt.dtype | None = None) -> Tensor:
     """The logarithm of `softmax`."""
-    return _functions.softmax(input if dtype is None else input.to(dtype), dim, True)
+    return _reduction.softmax(input if dtype is None else input.to(dtype), dim, True)
 
 
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) at the positions of the sparse `input` alone."""
-    source = _functions.coalesce(_functions.as_coo(input))
+    source = _conversion.coalesce(_conversion.as_coo(input))
     rows, columns = source._parts[0].unbind(0)
     products = (mat1.index_select(0, rows) * mat2.t().index_select(0, columns)).sum(-1)
     made = source._with_values(source._parts[1] * beta + products * alpha)
-    return made if input.layout is sparse_coo else _functions.to_compressed(made, input.layout)
+    return made if input.layout is sparse_coo else _conversion.to_compressed(made, input.layout)
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
@@ -232,5 +269,14 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         j = torch.arange(low, max(low, high))
         positions.append(torch.stack([j - k, j]))
         values.append(line[low : max(low, high)])
-    made = _functions.coalesce(sparse_coo_tensor(torch.cat(positions, 1), torch.cat(values), shape))
-    return made if layout in (None, sparse_coo) else _functions.to_compressed(made, layout)
+    made = _conversion.coalesce(sparse_coo_tensor(torch.cat(positions, 1), torch.cat(values), shape))
+    return made if layout in (None, sparse_coo) else _conversion.to_compressed(made, layout)
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor"):  # the old constructors FloatTensor, LongTensor, ...
+        from ._legacy import TYPED
+
+        if name in TYPED:
+            return TYPED[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

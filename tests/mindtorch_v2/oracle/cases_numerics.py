@@ -50,6 +50,12 @@ for _reduce in ("sum", "mean", "max", "min", "prod"):
         f"torch.segment_reduce(a, '{_reduce}', lengths=torch.tensor([[1, 3], [2, 2]]), axis=1) * 1",
         a=In((2, 4, 3), F64),
     )
+for _reduce in ("amax", "amin"):
+    case(
+        f"segment_{_reduce}",
+        f"torch.segment_reduce(a, '{_reduce}', lengths=torch.tensor([1, 2, 0, 2])) * 1",
+        a=In((5,)),
+    )
 case("error_segment", "torch.segment_reduce(a, 'sum')", grad=False, a=In((5,)))
 
 # --- histograms

@@ -6,8 +6,8 @@ from .harness import Case, In
 
 CASES: list[Case] = []
 F64 = "float64"
-PLACES = "i = torch.tensor([[0, 2, 0, 1], [1, 0, 1, 3]])"
-COO = f"{PLACES}; s = torch.sparse_coo_tensor(i, v, (3, 4))"
+INDICES = "i = torch.tensor([[0, 2, 0, 1], [1, 0, 1, 3]])"
+COO = f"{INDICES}; s = torch.sparse_coo_tensor(i, v, (3, 4))"
 CSR = "s = torch.sparse_csr_tensor(torch.tensor([0, 2, 2, 4]), torch.tensor([0, 3, 1, 2]), v, (3, 4))"
 
 # PyTorch has no backward of these.
@@ -82,7 +82,7 @@ case(
     "s.dense_dim()]",
     w=In((3, 2), F64),
 )
-case("size_found", f"{PLACES}; tuple(torch.sparse_coo_tensor(i, v).shape)")
+case("size_found", f"{INDICES}; tuple(torch.sparse_coo_tensor(i, v).shape)")
 case("size_only", "s = torch.sparse_coo_tensor((2, 3)); [s.to_dense(), s._nnz()]")
 case("sparse_product", f"{COO}; torch.sparse.mm(s, s.t()).to_dense() * 1")
 case("sum_rows", f"{COO}; torch.sparse.sum(s, 0).to_dense() * 1")
@@ -104,7 +104,7 @@ case(
 )
 case(
     "leaf",
-    f"{PLACES}; s = torch.sparse_coo_tensor(i, v.detach(), (3, 4), requires_grad=True); torch.sparse.mm(s, "
+    f"{INDICES}; s = torch.sparse_coo_tensor(i, v.detach(), (3, 4), requires_grad=True); torch.sparse.mm(s, "
     "d).sum().backward(); s.grad.to_dense()",
     grad=False,
     d=In((4, 2), F64),
@@ -157,3 +157,31 @@ for _id, _code in (
 ):
     case(f"error_{_id}", _code, grad=False)
 CASES.append(Case("scalar_to_sparse_and_back", "torch.tensor(3.0).to_sparse().to_dense()"))
+
+for _how in ("sum", "mean", "amax", "amin", "max"):
+    case(f"mm_reduce_{_how}", f"{CSR}; torch.sparse.mm(s, d, {_how!r}) * 1", d=In((4, 2), F64))
+case("mm_reduce_prod", f"{CSR}; torch.sparse.mm(s, torch.ones(4, 2, dtype=torch.float64), 'prod')", grad=False)
+case("dsmm", f"{COO}; torch.dsmm(s, d) * 1", d=In((4, 2), F64))
+case("smm", f"{COO}; t = torch.smm(s, d); [t.is_sparse, t.to_dense() * 1]", grad=False, d=In((4, 2), F64))
+case("hspmm", f"{COO}; t = torch.hspmm(s, d); [t.sparse_dim(), t.to_dense() * 1]", grad=False, d=In((4, 2), F64))
+case("linear", f"{COO}; F.linear(s, d) * 1", d=In((2, 4), F64))
+case("mark_coalesced", f"{COO}; s._coalesced_(True); [s.is_coalesced(), s.values() * 1]", grad=False)
+case(
+    "hybrid_csr",
+    f"{COO}; t = torch.stack([v, v * 2], 1); "
+    "c = torch.sparse_coo_tensor(i, t, (3, 4, 2)).to_sparse_csr(); [c.crow_indices(), c.col_indices(), c.values() * 1]",
+    grad=False,
+)
+case(
+    "compressed_indices",
+    "r = torch.tensor([0, 0, 2]); "
+    "[torch._convert_indices_from_coo_to_csr(r, 4), torch._convert_indices_from_coo_to_csr(r, 4, out_int32=True), "
+    "torch._convert_indices_from_csr_to_coo(torch.tensor([0, 2, 2, 3]), torch.tensor([1, 2, 0]))]",
+    grad=False,
+)
+case(
+    "old_constructor",
+    f"{INDICES}; s = torch.sparse.DoubleTensor(i, v.detach(), torch.Size([3, 4])); "
+    "[isinstance(s, torch.sparse.DoubleTensor), isinstance(s, torch.sparse.FloatTensor), s.to_dense()]",
+    grad=False,
+)

@@ -261,3 +261,30 @@ def test_map_location_may_give_another_storage():
 def test_errors_of_map_location_are_the_users(function, error, text):
     with pytest.raises(error, match=text):
         torch.load(_saved(torch.ones(2)), map_location=function)
+
+
+def _sparse_tensors():
+    coo = torch.sparse_coo_tensor(torch.tensor([[0, 2], [1, 0]]), torch.tensor([1.0, 2.0]), (3, 4))
+    return {"coo": coo, "sorted": coo.coalesce(), "csr": coo.to_sparse_csr(), "csc": coo.to_sparse_csc()}
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_sparse_tensors_come_back_in_their_layouts(tmp_path, weights_only):
+    saved = _sparse_tensors()
+    torch.save(saved, tmp_path / "sparse.pt")
+    loaded = torch.load(tmp_path / "sparse.pt", weights_only=weights_only)
+    for name, tensor in saved.items():
+        assert loaded[name].layout is tensor.layout
+        assert loaded[name].shape == tensor.shape
+        assert torch.equal(loaded[name].to_dense(), tensor.to_dense())
+    assert not loaded["coo"].is_coalesced()
+    assert loaded["sorted"].is_coalesced()
+
+
+def test_a_sparse_tensor_of_a_file_must_have_its_indices_within_its_size(tmp_path):
+    outside = torch.sparse_coo_tensor(torch.tensor([[5]]), torch.tensor([1.0]), (3,))
+    compressed = torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([7]), torch.tensor([1.0]), (1, 3))
+    for tensor, words in ((outside, "size is inconsistent with indices"), (compressed, "0 <= col_indices < 3")):
+        torch.save(tensor, tmp_path / "outside.pt")
+        with pytest.raises(RuntimeError, match=words):
+            torch.load(tmp_path / "outside.pt")

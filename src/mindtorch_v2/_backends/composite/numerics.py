@@ -83,8 +83,9 @@ def segment_reduce(
     data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool, initial: Any
 ) -> Any:
     """Reductions of stretches of a dimension, given by their lengths or their borders, one after another."""
+    reduce = reduce.removeprefix("a") if reduce in ("amax", "amin") else reduce
     if reduce not in _START:
-        raise RuntimeError(f"unsupported reduction given! {reduce}")
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if (lengths is None) == (offsets is None):

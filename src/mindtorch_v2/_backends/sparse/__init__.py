@@ -1,3 +1,3 @@
 """Sparse tensors: coordinates or compressed rows, and values that are ordinary tensors."""
 
-from . import functions as functions  # puts the methods onto sparse tensors
+from . import methods as methods  # puts the methods onto sparse tensors

@@ -30,7 +30,7 @@ class SparseTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from .functions import call
+        from .methods import call
 
         return call(getattr(func, "__name__", str(func)), args, kwargs or {})
 
@@ -97,6 +97,12 @@ class SparseTensor(Tensor):
 
     def is_coalesced(self) -> bool:
         return self._is_coalesced
+
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        """Says whether the indices are sorted and unique, without a look at them."""
+        self._coordinates("_coalesced_")
+        self._is_coalesced = coalesced
+        return self
 
     def __len__(self) -> int:
         return self.shape[0]

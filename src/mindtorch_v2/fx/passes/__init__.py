@@ -1,1 +1,12 @@
 """Passes over graphs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("shape_prop", "utils"):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

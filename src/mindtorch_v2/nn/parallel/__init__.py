@@ -24,6 +24,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "distributed":
+        return import_module(f"{__name__}.distributed")
     if name == "DistributedDataParallel":  # imported at first use: it brings the collectives
         return import_module(f"{__name__}.distributed").DistributedDataParallel
     raise AttributeError(f"module 'torch.nn.parallel' has no attribute '{name}'")

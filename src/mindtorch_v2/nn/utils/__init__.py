@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 # they need the layers, which need this package
-_LAZY = ("parametrizations", "parametrize", "fusion", "prune", "stateless")
+_LAZY = ("_named_member_accessor", "parametrizations", "parametrize", "fusion", "prune", "stateless")
 
 
 def __getattr__(name: str) -> Any:
