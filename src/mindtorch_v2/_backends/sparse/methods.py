@@ -11,7 +11,7 @@ from .arithmetic import add, add_, div, mul, mul_, power, sub
 from .conversion import coalesce
 from .handlers import HANDLERS
 from .products import matmul
-from .shapes import select, t
+from .shapes import matrix_transpose, select, t
 from .tensor import SparseTensor
 
 # Functions of zero that are zero: they change the values only.
@@ -101,8 +101,8 @@ def _install() -> None:
             setattr(SparseTensor, name, _method(name))
     for name, function in _OPERATORS.items():
         setattr(SparseTensor, name, function)
-    for name in ("T", "mT"):
-        setattr(SparseTensor, name, property(t))
+    SparseTensor.T = property(t)  # type: ignore[assignment]
+    SparseTensor.mT = property(matrix_transpose)  # type: ignore[assignment]
 
 
 _install()

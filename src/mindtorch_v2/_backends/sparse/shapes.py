@@ -31,9 +31,14 @@ def transpose(self: Any, dim0: int, dim1: int) -> Any:
     return coo(aten.index_select(self._parts[0], 0, wrap(np.array(order, np.int64))), self._parts[1], shape, False)
 
 
-@handles("t", "adjoint", "mT", "T")
+@handles("t", "T")
 def t(self: Any) -> Any:
     return transpose(self, 0, 1)
+
+
+@handles("mT", "adjoint")
+def matrix_transpose(self: Any) -> Any:
+    return transpose(self, -2, -1)
 
 
 @handles("cat", "concat")
