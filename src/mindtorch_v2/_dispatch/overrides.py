@@ -41,6 +41,10 @@ def _announce(cls: Any) -> None:
     """Called for every new class of tensors."""
     cls._overrides = cls.__torch_function__ is not disabled_torch_function_impl
     cls._dispatches = getattr(cls, "__torch_dispatch__", None) is not None
+    # a class whose memory only its own functions can read (sparse, nested): it is asked inside
+    # DisableTorchFunctionSubclass, and so in backward passes, too
+    if getattr(cls, "_is_layout", False):
+        SPACE["_has_layouts"] = True
     if cls._dispatches:
         SPACE["_dispatching"] = True
     if (cls._overrides or cls._dispatches) and not SPACE["_overridden"]:
@@ -101,7 +105,9 @@ def is_foreign(cls: type) -> bool:
 
 def asks(args: tuple[Any, ...]) -> bool:
     """Whether a class is to be asked about a call with these arguments."""
-    return not state.subclasses_are_plain and next(_instances(args), None) is not None
+    if state.subclasses_are_plain:
+        return SPACE["_has_layouts"] and any(getattr(t, "_is_layout", False) for t in _instances(args))
+    return next(_instances(args), None) is not None
 
 
 def _in_order(args: Any) -> list[Any]:
@@ -119,7 +125,9 @@ def _in_order(args: Any) -> list[Any]:
 
 def ask(func: Any, relevant: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The answer of the innermost mode, or of the first class that has one, or NotImplemented."""
-    found = _in_order(relevant) if not state.subclasses_are_plain else []
+    found = _in_order(relevant)
+    if state.subclasses_are_plain:
+        found = [t for t in found if getattr(t, "_is_layout", False)]
     types = tuple(type(t) for t in found)
     if state.function_modes:
         return ask_mode(func, types, args, kwargs)
@@ -292,7 +300,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made.requires_grad_() if require_grad else made
 
 
-SPACE.update(_overridden=False, _asks=asks, _override=override)
+SPACE.update(_overridden=False, _has_layouts=False, _asks=asks, _override=override)
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
 Tensor.as_subclass = as_subclass  # type: ignore[assignment, method-assign]
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]

@@ -27,6 +27,7 @@ class SparseTensor(Tensor):
     _parts: tuple[Any, ...]  # (indices, values), or (compressed, plain, values)
     _is_coalesced: bool
     is_meta = False
+    _is_layout = True
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
