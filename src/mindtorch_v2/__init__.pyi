@@ -30,6 +30,7 @@ from . import masked as masked
 from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import npu as npu
 from . import onnx as onnx
@@ -170,6 +171,7 @@ from .backends._settings import set_float32_matmul_precision as set_float32_matm
 from .cpu import Event as Event
 from .cpu import Stream as Stream
 from .func._vmap import vmap as vmap
+from .futures import Future as Future
 from .jit._script import ScriptFunction as ScriptFunction
 from .jit._script import ScriptModule as ScriptModule
 from .serialization import load as load

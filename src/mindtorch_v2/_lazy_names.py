@@ -106,6 +106,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "amp": ("autocast",),
     "func": ("vmap",),
+    "futures": ("Future",),
     "amp.settings": (
         "autocast_decrement_nesting",
         "autocast_increment_nesting",

@@ -21,7 +21,7 @@ from .._dispatch.overrides import become
 from .._keys import ACCELERATORS, CPU, DEVICES, GRAD, META, OBSERVED, SPECIAL, SUBCLASS
 from .._storage import Storage, root_array, taken
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
-from . import dlpack, sparse_methods, storage_methods  # noqa: F401 - which put methods onto Tensor
+from . import dlpack, element_methods, sparse_methods, storage_methods  # noqa: F401 - which put methods onto Tensor
 from .constructors import TypedConstructor, make_legacy
 from .creation import from_numpy
 

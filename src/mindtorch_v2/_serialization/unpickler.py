@@ -147,9 +147,11 @@ def rebuild_sparse_tensor(kind: Any, data: Any) -> Tensor:
     if not all(isinstance(part, Tensor) for part in parts) or not isinstance(size, tuple):
         raise pickle.UnpicklingError("a sparse tensor is not made of indices, values and a size")
     if kind is sparse_coo:
-        made: Any = sparse.sparse_coo_tensor(*parts, size, check_invariants=True)
+        indices, values = parts
+        made: Any = sparse.sparse_coo_tensor(indices, values, size, check_invariants=True)
         return made._coalesced_(True) if coalesced and coalesced[0] is True else made
-    return sparse.sparse_compressed_tensor(*parts, size, layout=kind, check_invariants=True)
+    compressed, plain, values = parts
+    return sparse.sparse_compressed_tensor(compressed, plain, values, size, layout=kind, check_invariants=True)
 
 
 _LAYOUTS = {f"torch.{kind.name}": kind for kind in (strided, sparse_coo, sparse_csr, sparse_csc)}
