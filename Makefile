@@ -131,6 +131,7 @@ sanitize: sanitize-core sanitize-npu sanitize-threads sanitize-valgrind ## the n
 sanitize-build: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check 'setuptools>=77'
 	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src build/sanitize/src && find build/sanitize/src -name '*.so' -delete
+	ln -s $(CURDIR)/ascend_sim build/sanitize/ascend_sim    # as in a checkout
 	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
 	  --build-lib build/sanitize/src
 

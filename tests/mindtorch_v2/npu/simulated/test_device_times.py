@@ -77,7 +77,8 @@ def test_copies_are_the_same_where_the_library_is_preloaded(run, tmp_path):
 
     link = tmp_path / "libmspti.so"
     link.symlink_to(runtime().libraries.opened[0][0])
-    preload = os.pathsep.join(filter(None, [str(link), os.environ.get("LD_PRELOAD", "")]))
+    # a sanitizer's library must stay the first one
+    preload = os.pathsep.join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(link)]))
     found = run(COPIES, ASCEND_SIM_MSPTI="vendor", LD_PRELOAD=preload)
     assert all(row[1] >= 30 for row in found["rows"]) and found["in order"], found
 
