@@ -8,6 +8,7 @@ that makes every operation leave its fast path: with no observer an operation pa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -49,6 +50,11 @@ class Observer(Protocol):
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         """Memory was released."""
+
+    def run_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...], claim: Callable[[Any], None]) -> Any:
+        """Calls a kernel, and `claim` with its result, which reports the memory of that; asked while `watches_memory`.
+        What the kernel takes beyond that is scratch memory.
+        """
 
 
 # before the name of a node, in the name of the event of its evaluation

@@ -81,18 +81,22 @@ def _run_once(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
         kernel = below.kernel_of(op)
     else:
         kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)
-    if op.derivative is not None and keyset & GRAD:
-        out = op.derivative.forward(op, kernel, args)
-    elif op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.is_opaque):
-        out = run_below_autograd(kernel, args)
-    else:
-        out = kernel(*args)
     observer = _observer.active
     if observer is not None and observer.watches_memory and not op.is_composite:
-        watch_outputs(op, out, observer)
+        out = observer.run_kernel(partial(_run_chosen, op, keyset, kernel), args, partial(watch_outputs, op, observer))
+    else:
+        out = _run_chosen(op, keyset, kernel, *args)
     if keyset & (SPECIAL | INFERENCE) and state.inference:
         mark_inference(op, out)
     return out
+
+
+def _run_chosen(op: Op, keyset: int, kernel: Any, *args: Any) -> Any:
+    if op.derivative is not None and keyset & GRAD:
+        return op.derivative.forward(op, kernel, args)
+    if op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.is_opaque):
+        return run_below_autograd(kernel, args)
+    return kernel(*args)
 
 
 def run_below_autograd(kernel: Any, args: tuple[Any, ...]) -> Any:

@@ -22,7 +22,7 @@ def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
     return found
 
 
-def watch_outputs(op: Op, out: Any, observer: Any) -> None:
+def watch_outputs(op: Op, observer: Any, out: Any) -> None:
     """Reports the memory of fresh outputs."""
     if op.is_view or op.writes:
         return

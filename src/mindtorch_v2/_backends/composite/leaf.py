@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ... import _observer
@@ -22,11 +23,10 @@ def run_leaf(name: str, first: Any, *rest: Any) -> Any:
     if found is None:
         op = find(name)
         found = _boxed[name, key] = op, box(op, key)
-    out = found[1](first, *rest)
     observer = _observer.active
     if observer is not None and observer.watches_memory:
-        watch_outputs(found[0], out, observer)
-    return out
+        return observer.run_kernel(found[1], (first, *rest), partial(watch_outputs, found[0], observer))
+    return found[1](first, *rest)
 
 
 def run_index(self: Any, indices: list[Any]) -> Any:

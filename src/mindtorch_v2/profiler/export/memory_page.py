@@ -38,7 +38,7 @@ _MEANINGS = {
 
 _SCRATCH = {
     True: "and what kernels took for themselves",
-    False: "without scratch memory of kernels, of which none was seen (it takes the native core to see it)",
+    False: "without scratch memory of kernels, of which none was seen",
 }
 
 _PAGE = """<!DOCTYPE html>

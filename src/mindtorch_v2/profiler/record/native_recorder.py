@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -166,6 +167,11 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         self.note_allocated(block, address, nbytes, device_number(device_type, device_index))
+
+    def run_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...], claim: Callable[[Any], None]) -> Any:
+        out = kernel(*args)  # what it allocates is seen by the allocator
+        claim(out)
+        return out
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         self.note_freed(block, address, nbytes, device_number(device_type, device_index))

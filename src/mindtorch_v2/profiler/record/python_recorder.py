@@ -10,14 +10,17 @@ its own. Nothing here locks, formats or keeps a tensor.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ..._observer import NODE_PREFIX
-from . import tasks
+from ..._storage import next_block
+from . import kernel_memory, tasks
 from .interning import op_label, op_numbers
+from .kernel_memory import KernelMemory
 from .kinds import Kind
 from .recorded_threads import RecordedThreads
-from .row_format import LISTENERS, MEMORY_FIELDS, REFERENCES, SHAPES, STACKS, device_number
+from .row_format import LISTENERS, MEMORY_FIELDS, REFERENCES, SHAPES, STACKS, TENSORS, device_number
 from .thread_buffer import ThreadBuffer
 from .thread_identity import identity, number_of_ident
 
@@ -251,18 +254,19 @@ class Recorder(RecordedThreads):
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         buffer = self._local.buffer or self._buffer()
         if buffer is not None:
-            self._note_memory(buffer, block, address, nbytes, device_type, device_index)
+            kernel = buffer.kernel if device_type == "cpu" else None
+            began = self.now() if kernel is None else kernel.claim(nbytes)
+            device = device_number(device_type, device_index) | TENSORS
+            self._note_memory(buffer, (began, block, address, nbytes, device, buffer.innermost))
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
-        buffer = self._local.buffer or self._buffer()
+        buffer, device = self._local.buffer or self._buffer(), device_number(device_type, device_index)
         if buffer is not None:
-            self._note_memory(buffer, block, address, -nbytes, device_type, device_index)
+            self._note_memory(buffer, (self.now(), block, address, -nbytes, device, buffer.innermost))
         elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
-            self.stray_memory += (self.now(), block, address, -nbytes, device_number(device_type, device_index), -1)
+            self.stray_memory += (self.now(), block, address, -nbytes, device, -1)
 
-    def _note_memory(
-        self, buffer: ThreadBuffer, block: int, address: int, nbytes: int, device_type: str, device_index: int
-    ) -> None:
+    def _note_memory(self, buffer: ThreadBuffer, record: tuple[int, int, int, int, int, int]) -> None:
         if self.watches_memory:
             if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
                 if not self.newest:
@@ -270,8 +274,34 @@ class Recorder(RecordedThreads):
                     return
                 if len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
                     buffer.forget(self.limit)
-            row = buffer.open[-1] if buffer.open else buffer.base
-            buffer.memory += (self.now(), block, address, nbytes, device_number(device_type, device_index), row)
+            buffer.memory += record
+
+    def run_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...], claim: Callable[[Any], None]) -> Any:
+        buffer = self._local.buffer or self._buffer()
+        if buffer is None or buffer.kernel is not None:  # inside another kernel
+            out = kernel(*args)
+            claim(out)
+            return out
+        memory = buffer.kernel = KernelMemory(self.now())
+        try:
+            try:
+                memory.begin()
+                out = kernel(*args)
+            finally:
+                memory.end(self.now())
+            claim(out)
+            return out
+        finally:
+            buffer.kernel = None
+            if memory.scratch:
+                block, row = next_block(), buffer.innermost
+                self._note_memory(buffer, (memory.start_ns, block, 0, memory.scratch, 0, row))
+                self._note_memory(buffer, (memory.end_ns, block, 0, -memory.scratch, 0, row))
+
+    def watch_memory(self, on: bool) -> None:
+        super().watch_memory(on)
+        if not on:
+            kernel_memory.forget()
 
     def enter_module(self, module: Any) -> None:
         """An nn.Module is called; asked for while `watches_modules`."""

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from .descriptions import ThreadInfo
+from .kernel_memory import KernelMemory
 from .references import ROW_AT, WIDTH, references_of
 from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position
 
@@ -60,6 +61,7 @@ class ThreadBuffer:
         "base",
         "switched",
         "calls_only",
+        "kernel",
     )
 
     def __init__(self, info: ThreadInfo) -> None:
@@ -83,6 +85,7 @@ class ThreadBuffer:
         self.builtins: dict[FrameType, int] = {}  # caller of a running function in C -> that function's row
         self.traced = False
         self.calls_only = False  # only its Python calls are recorded
+        self.kernel: KernelMemory | None = None  # what the kernel that runs allocates, while memory is watched
         self.paused_by_ops: Any = None  # the thread's profile function, where it need not run inside operators
         self.lanes = [Lane()]  # the thread's own, and those of its tasks
         self.lane = self.lanes[0]  # the current one: what it has open stands here
@@ -151,9 +154,14 @@ class ThreadBuffer:
         return Position(number, number - self.marks + 1, rows, details, ends, memory, remembered, at)
 
     @property
+    def innermost(self) -> int:
+        """The innermost row that is open, as `open` has it, or -1."""
+        return self.open[-1] if self.open else self.base
+
+    @property
     def open_row(self) -> int:
         """The innermost row that is open, or -1."""
-        row = self.open[-1] if self.open else self.base
+        row = self.innermost
         return -2 - row if row < -1 else row
 
     def refer(self, row: int, values: Sequence[Any]) -> None:

@@ -18,7 +18,7 @@ from .native_recorder import NativeBuffer, NativeRecorder, joined_memory
 from .native_rows import split_rows
 from .owned import Owned
 from .references import joined_references, references_from
-from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, TENSORS, Position
+from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position
 from .thread_buffer import ThreadBuffer
 
 NO_END = np.iinfo(np.int64).min
@@ -128,7 +128,6 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
         table = _matrix(memories, len(MEMORY_FIELDS))
         made = {name: table[:, i] for i, name in enumerate(MEMORY_FIELDS)}
         made["row"] = _decoded(made["row"])
-        made["device"] = made["device"] | TENSORS  # what tensors hold is all that is seen
         return made
 
     return columns, memory, lambda: references_from(given)

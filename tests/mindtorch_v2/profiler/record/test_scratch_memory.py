@@ -11,15 +11,12 @@ import pytest
 import mindtorch_v2 as torch
 import mindtorch_v2.nn.functional as F
 from mindtorch_v2 import _observer
-from mindtorch_v2._native import available
 from mindtorch_v2._ops.table import find
 from mindtorch_v2.profiler import profile
 from mindtorch_v2.profiler.analysis.memory import Blocks, changes, find_blocks, running_totals
 from mindtorch_v2.profiler.record.kinds import Category
 
 from ..test_memory_truth import blocks_of
-
-needs_native = pytest.mark.skipif(not available(), reason="numpy's allocations are seen by the native core")
 
 
 def peak(blocks: Blocks) -> int:
@@ -84,7 +81,6 @@ def sorting_workspace() -> int:
         tracemalloc.stop()
 
 
-@needs_native
 @pytest.mark.parametrize("name", CASES)
 def test_the_peak_is_the_true_one(name):
     """Within 2%: beside arrays tracemalloc counts Python's objects, some tens of KB of at least 4 MB."""
@@ -113,7 +109,6 @@ def test_the_peak_is_the_true_one(name):
     assert true - 0.02 * true - 65536 - unseen <= shown <= true + 0.02 * true + 65536
 
 
-@needs_native
 def test_scratch_is_a_category_and_not_a_tensors_memory():
     x = torch.randn(1 << 16)
     torch.sort(x)
@@ -133,7 +128,6 @@ def test_scratch_is_a_category_and_not_a_tensors_memory():
     assert all(len(row) == 9 for row in in_files) and [sum(row) for row in in_files] == [sum(row) for row in sizes]
 
 
-@needs_native
 def test_what_a_first_call_loads_is_neither():
     """Constants and tables that stay are no tensor's memory."""
     kept = []
@@ -146,7 +140,6 @@ def test_what_a_first_call_loads_is_neither():
     assert len(store.memory) == len(store.scratch) == 0 and len(store) == 1
 
 
-@needs_native
 def test_somebody_elses_allocator_is_left_alone():
     """A context that does not have the profiler's allocator has its tensors counted all the same."""
 
@@ -170,7 +163,6 @@ def test_somebody_elses_allocator_is_left_alone():
     assert len(np.unique(memory.block)) == 2
 
 
-@needs_native
 def test_arrays_are_as_they_were_after_the_profile():
     """The allocator leaves with the profile; what it made goes on living, also grown."""
     with profile(profile_memory=True):
