@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,34 @@ from ..._dtype import dtype as Dtype
 from ..._tensor import Tensor, layout
 from .descriptions import InputDescription, ModuleInfo
 from .kinds import Kind
+
+V = TypeVar("V")
+
+
+class InternTable(Generic[V]):
+    """Values by id: equal keys have one. Threads may add at the same time, without a lock: an id is nobody else's from
+    the moment it is taken, and its value is there before anyone can find it.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[Hashable, int] = {}
+        self._values: dict[int, V] = {}
+        self._next_id = itertools.count().__next__
+
+    def find(self, key: Hashable) -> int | None:
+        return self._ids.get(key)
+
+    def add(self, key: Hashable, value: V) -> int:
+        """The id of a key that was not found; of several threads that add it, the first one's value stays."""
+        made = self._next_id()
+        self._values[made] = value
+        return self._ids.setdefault(key, made)
+
+    def __getitem__(self, made: int) -> V:
+        return self._values[made]
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 class Label(NamedTuple):
@@ -45,16 +75,11 @@ class Labels:
     """Numbers for names that are not operators; they live as long as one recorder. They are negative."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[str, Kind], int] = {}
-        self._labels: list[Label] = []
+        self._labels: InternTable[Label] = InternTable()
 
     def number(self, name: str, kind: Kind) -> int:
-        found = self._numbers.get((name, kind))
-        if found is None:
-            self._labels.append(Label(name, kind))
-            # A thread that came here at the same time made its own number for the name; both stay valid.
-            found = self._numbers[name, kind] = -len(self._labels)
-        return found
+        found = self._labels.find((name, kind))
+        return -1 - (self._labels.add((name, kind), Label(name, kind)) if found is None else found)
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -159,8 +184,7 @@ class InputTable:
     """Descriptions of arguments, each kept once. No tensor is kept."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
-        self._descriptions: list[InputDescription] = []
+        self._descriptions: InternTable[InputDescription] = InternTable()
 
     def __len__(self) -> int:
         return len(self._descriptions)
@@ -171,7 +195,7 @@ class InputTable:
     def of_op(self, op: Any, args: tuple[Any, ...]) -> int:
         """The arguments of an operator, in schema order."""
         key = (op, *map(_key_of, args))
-        found = self._numbers.get(key)
+        found = self._descriptions.find(key)
         if found is None:
             found = self._add(key, _of_schema(op, args), ())
         return found
@@ -182,7 +206,7 @@ class InputTable:
             return -1
         pairs = tuple((keywords or {}).items())
         key = (None, *map(_key_of, values), tuple((n, _key_of(v)) for n, v in pairs))
-        found = self._numbers.get(key)
+        found = self._descriptions.find(key)
         if found is None:
             kept = tuple((n, _keepable(v)) for n, v in pairs)
             found = self._add(key, [_describe(v, False) for v in values], kept)
@@ -190,16 +214,14 @@ class InputTable:
 
     def of_text(self, text: str) -> int:
         """The `args` of a user scope."""
-        found = self._numbers.get(text)
+        found = self._descriptions.find(text)
         if found is None:
             found = self._add(text, [_Argument((), (), "", text)], ())
         return found
 
     def _add(self, key: Any, arguments: list[_Argument], keywords: tuple[tuple[str, Any], ...]) -> int:
         shapes, strides, types, values = zip(*arguments, strict=True) if arguments else ((), (), (), ())
-        self._descriptions.append(InputDescription(shapes, strides, types, values, keywords))
-        self._numbers[key] = len(self._descriptions) - 1
-        return len(self._descriptions) - 1
+        return self._descriptions.add(key, InputDescription(shapes, strides, types, values, keywords))
 
 
 def _keepable(value: Any) -> Any:
@@ -224,8 +246,8 @@ class ModuleTable:
     """Numbers and paths of nn.Modules. Modules are held weakly and told apart even where an address is used again."""
 
     def __init__(self) -> None:
-        self.infos: list[ModuleInfo] = []
-        self._info_numbers: dict[ModuleInfo, int] = {}
+        self.infos: InternTable[ModuleInfo] = InternTable()
+        self._lock = threading.RLock()  # a signal handler may come here while its thread is here
         self._roots: dict[int, _Root] = {}
         self._root_count = 0
         self._instances: dict[int, tuple[weakref.ref[Any], int]] = {}
@@ -237,6 +259,14 @@ class ModuleTable:
         self, module: Any, root: Any, parent: int, labels: Labels
     ) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
         """What `calls` holds for a module that is called inside `root` by the module numbered `parent`."""
+        made: tuple[weakref.ref[Any], weakref.ref[Any], int, int] = call_locked(
+            self._lock, self._meet, module, root, parent, labels
+        )
+        return made
+
+    def _meet(
+        self, module: Any, root: Any, parent: int, labels: Labels
+    ) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
         name = f"nn.Module: {type(module).__name__}_{self.instance_number(module)}"
         made = (
             weakref.ref(module),
@@ -264,11 +294,8 @@ class ModuleTable:
         known = paths.paths.get(id(module))
         path = known[1] if known is not None and known[0]() is module else type(module).__name__
         info = ModuleInfo(paths.number, path, type(module).__name__, parent)
-        number = self._info_numbers.get(info)
-        if number is None:
-            self.infos.append(info)
-            number = self._info_numbers[info] = len(self.infos) - 1
-        return number
+        number = self.infos.find(info)
+        return self.infos.add(info, info) if number is None else number
 
     def _root(self, module: Any) -> _Root:
         known = self._roots.get(id(module))

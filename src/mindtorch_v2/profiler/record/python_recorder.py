@@ -51,13 +51,13 @@ class Recorder(RecordedThreads):
         if label is None:
             label = op_label(op)
         opened = buffer.open
-        if self._has_tasks and not (opened and opened[-1] >= 0):  # no task is left inside an operator
+        if self._has_tasks and not buffer.is_in_op:  # no task is left inside an operator
             self._follow(buffer)
             opened = buffer.open
         if self.limit and not self._has_room(buffer):
             opened.append(-1)
             return
-        row, parent = next(buffer.row_numbers), opened[-1] if opened else buffer.base
+        row, parent = next(buffer.row_numbers), buffer.innermost
         if detail:
             inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
             if detail & REFERENCES:
@@ -142,7 +142,7 @@ class Recorder(RecordedThreads):
             if not by_handle:
                 opened.append(-1)
             return -1
-        row, parent = next(buffer.row_numbers), opened[-1] if opened else buffer.base
+        row, parent = next(buffer.row_numbers), buffer.innermost
         described = self._described(inputs, keywords)
         if self.detail & REFERENCES and isinstance(inputs, (list, tuple)):
             buffer.refer(row, inputs)
@@ -177,12 +177,13 @@ class Recorder(RecordedThreads):
         if buffer is None:
             return
         opened = buffer.open
-        if self._has_tasks and not (opened and opened[-1] >= 0):
+        if self._has_tasks and not buffer.is_in_op:
             self._follow(buffer)
             opened = buffer.open
-        if not opened:
+        try:
+            row = opened.pop()
+        except IndexError:
             return
-        row = opened.pop()
         if row < -1:
             # Scopes that were opened inside and not closed outlive this event and stay open; Python calls end with it.
             opened.append(row)
@@ -340,7 +341,7 @@ class Recorder(RecordedThreads):
         if self.limit and not self._has_room(buffer):
             return -1
         opened, row = buffer.open, next(buffer.row_numbers)
-        parent = opened[-1] if opened else buffer.base
+        parent = buffer.innermost
         if buffer.module >= 0:
             buffer.details += (row, 0, -1, -1, buffer.module)
         buffer.rows += (row, self.now(), label, parent, -1)

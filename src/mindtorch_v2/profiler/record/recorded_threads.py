@@ -139,6 +139,8 @@ class RecordedThreads:
 
     def _bind(self, buffer: ThreadBuffer) -> None:
         """Makes a buffer the calling thread's."""
+        if buffer.has_ended_calls:
+            buffer.drop_ended_calls()
         self._local.buffer = buffer
 
     def _buffer(self) -> ThreadBuffer | None:

@@ -11,6 +11,8 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
+from .interning import InternTable
+
 PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _LIBRARIES = tuple({sysconfig.get_path("stdlib") + os.sep, sysconfig.get_path("platstdlib") + os.sep})
 
@@ -121,8 +123,7 @@ class StackSampler:
     """Call stacks as numbers. A stack is a tuple of (code, instruction) pairs until someone wants to read it."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self._stacks: list[tuple[Any, ...]] = []
+        self._stacks: InternTable[tuple[Any, ...]] = InternTable()
 
     def sample(self) -> int:
         """The number of the calling thread's stack, without the package's own frames."""
@@ -138,11 +139,8 @@ class StackSampler:
                 key += (code, frame.f_lasti)
             frame = frame.f_back
         stack = tuple(key)
-        number = self._numbers.get(stack)
-        if number is None:
-            self._stacks.append(stack)
-            number = self._numbers[stack] = len(self._stacks) - 1
-        return number
+        number = self._stacks.find(stack)
+        return self._stacks.add(stack, stack) if number is None else number
 
     def frames(self, number: int) -> list[str]:
         """The frames of a stack, innermost first."""

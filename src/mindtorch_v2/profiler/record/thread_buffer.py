@@ -62,6 +62,7 @@ class ThreadBuffer:
         "switched",
         "calls_only",
         "kernel",
+        "has_ended_calls",
     )
 
     def __init__(self, info: ThreadInfo) -> None:
@@ -85,6 +86,7 @@ class ThreadBuffer:
         self.builtins: dict[FrameType, int] = {}  # caller of a running function in C -> that function's row
         self.traced = False
         self.calls_only = False  # only its Python calls are recorded
+        self.has_ended_calls = False  # another thread ended those of `calls`; they are still in `open`
         self.kernel: KernelMemory | None = None  # what the kernel that runs allocates, while memory is watched
         self.paused_by_ops: Any = None  # the thread's profile function, where it need not run inside operators
         self.lanes = [Lane()]  # the thread's own, and those of its tasks
@@ -156,7 +158,14 @@ class ThreadBuffer:
     @property
     def innermost(self) -> int:
         """The innermost row that is open, as `open` has it, or -1."""
-        return self.open[-1] if self.open else self.base
+        last = self.open[-1:]  # at once: `end_elsewhere` may come between two steps
+        return last[0] if last else self.base
+
+    @property
+    def is_in_op(self) -> bool:
+        """Whether the innermost row that is open is an operator's, or another that `leave` ends."""
+        last = self.open[-1:]
+        return bool(last) and last[0] >= 0
 
     @property
     def open_row(self) -> int:
@@ -199,12 +208,19 @@ class ThreadBuffer:
         del self.memory[:cut]
         self.gone[3] += cut
 
+    def drop_ended_calls(self) -> None:
+        """Takes the Python calls that the end of tracing ended off the stack; on the thread whose buffer it is."""
+        self.has_ended_calls = False
+        for lane in (self, *(lane for lane in self.lanes if lane is not self.lane)):
+            lane.open[:] = [row for row in lane.open if row not in lane.calls]
+            lane.calls.clear()
+
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
         opened, number = self.open, -2 - row
         if row < 0:  # it was not kept
             return
-        if opened and opened[-1] == number:
+        if opened[-1:] == [number]:
             opened.pop()
             self.calls.discard(number)
             self.ends += (row, now)

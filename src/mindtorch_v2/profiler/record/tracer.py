@@ -14,6 +14,7 @@ from .kinds import Kind
 from .python_recorder import Recorder
 from .stacks import CLASSES, INTERNAL, builtin_name, function_name, is_own_function, is_shown
 from .thread_buffer import ThreadBuffer
+from .thread_identity import identity
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
 # Each thread's last profile function. Before the interpreter calls it, it may collect garbage, whose finalisers may end
@@ -76,7 +77,9 @@ class PythonTracer:
         return threading.get_ident() in self._threads and getattr(current, "tracer", None) is not self
 
     def stop(self, buffers: list[ThreadBuffer]) -> None:
-        """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
+        """Ends tracing and the rows of all frames. Other threads notice at their next call: what they have open is
+        theirs alone to change.
+        """
         self.active = False
         current: Any = sys.getprofile()
         if getattr(current, "tracer", None) is self:
@@ -92,9 +95,15 @@ class PythonTracer:
             function.release()
         self._functions.clear()
         now = self.recorder.now()  # where the clock fails, only the rows stay open
+        own = identity.info.number
         for buffer, rows in running:
             for row in rows:
-                buffer.end(row, now)
+                if buffer.info.number == own:
+                    buffer.end(row, now)
+                elif row >= 0:
+                    buffer.ends += (row, now)
+            buffer.has_ended_calls = buffer.info.number != own and bool(rows)
+        self.recorder.rebind_threads()  # each drops the calls that have ended when it next comes by
 
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
         """A Python function begins."""
