@@ -247,3 +247,49 @@ def test_plain_calls_stay_as_they_are_once_a_subclass_exists():
         and type(torch.stack([x, x])) is torch.Tensor
         and type(F.linear(x, x)) is torch.Tensor
     )
+
+
+def test_indexing_is_one_function_to_classes_and_modes():
+    seen = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func, args[1:]))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x, plain = torch.arange(6.0).reshape(2, 3).as_subclass(Told), torch.arange(3)
+    seen.clear()
+    for key in (0, slice(1), (0, 1), None, torch.tensor([True, False]), [0, 1]):
+        row = x[key]
+        assert type(row) is Told and seen == [(torch.Tensor.__getitem__, (key,))]
+        seen.clear()
+    assert type(plain[x[0].long()]) is Told and seen[-1][0] is torch.Tensor.__getitem__
+    seen.clear()
+    x[0] = 5
+    x[1] = plain.new_zeros(3)
+    assert [func for func, _ in seen] == [torch.Tensor.__setitem__] * 2
+    assert x.as_subclass(torch.Tensor).tolist() == [[5, 5, 5], [0, 0, 0]]
+    assert torch.Tensor.__getitem__.__name__ == "__getitem__"
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func, types))
+            return func(*args, **(kwargs or {}))
+
+    seen.clear()
+    with Mode():
+        assert int(plain[1]) == 1
+        plain[0] = 7
+    assert (torch.Tensor.__getitem__, ()) in seen and seen[-1] == (torch.Tensor.__setitem__, ())
+
+
+def test_indexing_that_no_class_answers():
+    class Silent(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = torch.ones(2).as_subclass(Silent)
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.Tensor.__getitem__'"):
+        x[0]

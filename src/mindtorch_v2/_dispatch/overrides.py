@@ -204,6 +204,21 @@ def overridable(function: Any) -> Any:
     return call
 
 
+UNASKED = object()
+
+
+def answer_of(function: Any, args: tuple[Any, ...]) -> Any:
+    """What a mode or a class answers to a Python function in front of operators; UNASKED where there is none."""
+    if not state.function_modes and not (
+        asks(args) and all(getattr(t, "_takes_ops", None) is None for t in _instances(args))
+    ):
+        return UNASKED
+    answer = ask(function, args, args, {})
+    if answer is NotImplemented:
+        raise no_answer(f"torch.{function.__qualname__}", args)
+    return answer
+
+
 _PLAIN = {Tensor, Parameter, int, float, bool, str, type(None)}
 
 

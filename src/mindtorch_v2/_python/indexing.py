@@ -11,13 +11,20 @@ from typing import Any
 import numpy as np
 
 from .._dispatch import aten
+from .._dispatch.modes import SPACE
+from .._dispatch.overrides import UNASKED, answer_of
 from .._dtype import int64
+from .._keys import SPECIAL
 from .._tensor import Tensor
 from .creation import as_tensor
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
     """Reads: views for integers, slices, None and Ellipsis; a gathered copy for tensors, lists and masks."""
+    if SPACE["_overridden"] or SPACE["_mode"] & SPECIAL:
+        answer = answer_of(getitem, (self, key))
+        if answer is not UNASKED:
+            return answer
     if key.__class__ is int:
         return select(self, 0, key)
     if key.__class__ is slice:
@@ -33,6 +40,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Writes into the part of the tensor that the key names; the value, a tensor or a number, is broadcast to it."""
+    if (SPACE["_overridden"] or SPACE["_mode"] & SPECIAL) and answer_of(setitem, (self, key, value)) is not UNASKED:
+        return
     if not isinstance(value, Tensor):
         value = _number(self, value)
     view, indices, _ = _apply_basic(self, _as_tuple(key))
@@ -42,6 +51,10 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         aten.copy_(view, _expand_value(value, view))
     else:
         aten.fill_(view, value)
+
+
+for _method, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
+    _method.__name__, _method.__qualname__, _method.__module__ = _name, f"Tensor.{_name}", "mindtorch_v2"
 
 
 def _number(target: Tensor, value: Any) -> Any:
