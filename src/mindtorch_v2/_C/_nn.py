@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._device import device as _device
-from .._dispatch import aten
+from .._dispatch.namespace import function_of
 from .._tensor import Tensor
 
 
@@ -32,4 +32,4 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[_device | None, dt.dtype | Non
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(aten, name)
+    return function_of(name, "function")

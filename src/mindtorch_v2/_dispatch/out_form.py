@@ -130,7 +130,7 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     # what is given to write into decides the type
     result = autocast.call_without_casts(_told, op, call, args, positional, keywords, targets)
     made = [result] if isinstance(result, Tensor) else list(result)
-    check_types(op, made, targets)
+    check_types(op, made, targets, args)
     for r, t in zip(made, targets):
         write_into(t, r, op.base not in SILENT)
     return out

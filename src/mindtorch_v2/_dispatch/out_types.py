@@ -211,6 +211,8 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
         "{out_cpp}"
     ),
     "native_batch_norm": _SCALAR_TYPE_2,
+    "adaptive_avg_pool2d": _make_check("expected dtype {made_cpp} for `output` but got dtype {out_cpp}"),
+    "hash_tensor": _make_check("Expected result to be of dtype uint64, but got {out}"),
     # elements by position
     "masked_select": _make_check("masked_select(): self and result must have the same scalar type"),
     "index_select": _make_check("index_select(): self and result must have the same scalar type"),
@@ -245,6 +247,19 @@ for _name in ("irfft", "hfft"):
             f"{_name}{_suffix} expects a floating point output tensor, but got {{out}}",
             lambda made, out: out.is_floating_point,
         )
+
+
+def _power(args: tuple[Any, ...]) -> Check | None:
+    return _linalg("matrix_power") if args[1] in (0, 1) else None
+
+
+# Ops that check otherwise for some arguments: None where what stands above holds.
+BY_ARGUMENTS: dict[str, Callable[[tuple[Any, ...]], Check | None]] = {
+    "diff": lambda args: None if args[1] else _SCALAR_TYPE,
+    "linalg_matrix_power": _power,
+    "matrix_power": _power,
+    "nansum": lambda args: None if args[0].dtype.inexact else lambda made, out: None,  # integers are added as by sum
+}
 # Ops whose `out` takes their shape without a warning; so do factories.
 SILENT = {"bernoulli", "kthvalue", "log_sigmoid", "mode", "multinomial", "narrow_copy", "native_batch_norm"}
 
@@ -258,9 +273,10 @@ def _by_declaration(op: Op) -> Check:
     return _exact
 
 
-def check_types(op: Op, results: list[Any], targets: list[Any]) -> None:
-    """RuntimeError unless every result may be written into its target."""
-    found = OTHERS.get(op.name) or OTHERS.get(op.base) or _by_declaration(op)
+def check_types(op: Op, results: list[Any], targets: list[Any], args: tuple[Any, ...] = ()) -> None:
+    """RuntimeError unless every result of a call may be written into its target."""
+    chosen = BY_ARGUMENTS[op.base](args) if args and op.base in BY_ARGUMENTS else None
+    found = chosen or OTHERS.get(op.name) or OTHERS.get(op.base) or _by_declaration(op)
     for i, (result, target) in enumerate(zip(results, targets)):
         check = found[min(i, len(found) - 1)] if isinstance(found, tuple) else found
         error = check(result.dtype, target.dtype)

@@ -67,6 +67,7 @@ op(
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     Rule(None, "numpy"),
     no_grad=COUNTED,
+    out=True,
     meta=lambda self, dim, keepdim, mode: Spec(_reduced_shape(self, dim, keepdim), dt.BY_NAME["uint64"]),
 )
 op(

@@ -131,7 +131,7 @@ for _n in (2, 3):
 op("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", method=False)
 op("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", method=False)
 for _n in (2, 3):
-    _nn(f"adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor")
+    _nn(f"adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor", out=True)
     op(
         f"_adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor",
         method=False,

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._dispatch import aten
 from .._dispatch.namespace import fronts
-from .._dispatch.out_form import deliver
+from .._dispatch.out_form import deliver, write_into
 from .._tensor import Tensor
 from . import einsum_paths
 
@@ -83,7 +83,11 @@ def tensordot(
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the order that costs least."""
     given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
-    return deliver("chain_matmul", aten.overload("chain_matmul")(list(given)), out, *given)
+    made = aten.overload("chain_matmul")(list(given))
+    if len(given) == 1 and out is not None:  # copied into whatever type `out` has
+        write_into(out, made)
+        return out
+    return deliver("chain_matmul", made, out, *given)
 
 
 def cdist(
