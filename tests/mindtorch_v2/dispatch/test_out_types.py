@@ -87,6 +87,8 @@ def test_sums_of_whole_numbers_go_into_any_type(out: str) -> None:
 def test_sums_of_floats_do_not(out: str) -> None:
     with pytest.raises(NotImplementedError, match='"nansum_cpu" not implemented'):
         torch.nansum(FLOATS, out=torch.empty((), dtype=getattr(torch, out)))
+    with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+        torch.nansum(FLOATS, dtype=torch.complex64)
 
 
 def test_no_difference_at_all() -> None:

@@ -101,6 +101,8 @@ def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_inde
         raise ValueError(
             f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0] if wanted else 0})."
         )
+    if n == 1 and len(wanted) == 1 and wanted[0] != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
     if n <= 2:
         return aten.nll_loss(self, target, weight, reduction, ignore_index)
     if n == 4:

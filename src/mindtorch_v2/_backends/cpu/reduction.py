@@ -78,6 +78,8 @@ def nansum(self: np.ndarray, dim: Any, keepdim: bool, dtype: dt.dtype | None) ->
     if self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if self.dtype.kind == "f":
+        if dtype is not None and dtype.is_complex:
+            raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.word}'")
         self = np.where(np.isnan(self), self.dtype.type(0), self)
     return _sum(self, axes_of(dim, self.ndim), keepdim, dtype)
 

@@ -65,6 +65,10 @@ CASES = {
     "index": (lambda x: x[torch.arange(0, 1024, 2)], SQUARE),
     "attention": (F.scaled_dot_product_attention, (1, 4, 512, 512), (1, 4, 512, 512), (1, 4, 512, 512)),
     "Adam": (adam, SQUARE),
+    "dropout": (lambda x: F.dropout(x, 0.5), SQUARE),
+    "boolean mask": (lambda x: x[x > 0], SQUARE),
+    "assignment by mask": (lambda x: x.clone().__setitem__(x > 0, x[x > 0]), SQUARE),
+    "rand": (lambda x: torch.rand(SQUARE), SQUARE),
 }
 
 
