@@ -164,6 +164,44 @@ def test_most_events_never_reach_python(tmp_path, monkeypatch):
     )
 
 
+NAMES = {  # the kind that a name gives an event of a category
+    ("cpu_op", "aten::a"): Kind.OP,
+    ("cpu_op", "::"): Kind.OP,
+    ("cpu_op", ":a:"): Kind.FUNCTION,
+    ("cpu_op", ""): Kind.FUNCTION,
+    ("cpu_op", "autograd::engine::evaluate_function: M"): Kind.NODE,
+    ("cpu_op", "autograd::engine::evaluate_function:"): Kind.OP,
+    ("user_annotation", "ProfilerStep#1"): Kind.STEP,
+    ("user_annotation", "ProfilerStep"): Kind.SCOPE,
+    ("user_annotation", "aten::a"): Kind.SCOPE,
+    ("python_function", "nn.Module: A_0"): Kind.MODULE,
+    ("python_function", "<built-in function all>"): Kind.BUILTIN,
+    ("python_function", "Python GC"): Kind.GC,
+    ("python_function", "Python GC2"): Kind.PYTHON,
+    ("python_function", "größer.py(1): f"): Kind.PYTHON,
+    ("kernel", "aten::a"): Kind.KERNEL,
+}
+
+
+@pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "plain"])
+def test_names_tell_kinds_apart(tmp_path, monkeypatch, ascii_only):
+    events = [x(category, name, 10 * i, 5) for i, (category, name) in enumerate(NAMES)] * 2
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(events, ensure_ascii=ascii_only), encoding="utf-8")
+    store = load_trace(path)
+    found = {(store.strings[store.name[i]], int(store.kind[i])) for i in range(len(store))}
+    assert found == {(name, int(kind)) for (_, name), kind in NAMES.items()}
+    assert assert_alike(path, monkeypatch)
+
+
+def test_a_name_for_each_event(tmp_path, monkeypatch):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps([x("cpu_op", f"aten::op{i}", i, 1) for i in range(3000)]))
+    assert assert_alike(path, monkeypatch)
+    store = load_trace(path)
+    assert [store.strings[name] for name in store.name.tolist()] == [f"aten::op{i}" for i in range(3000)]
+
+
 def test_nesting(monkeypatch):
     rng = np.random.default_rng(5)
     for slack in (0, 3, 1000):
@@ -188,7 +226,17 @@ def test_what_makes_no_sense_is_an_error():
         native.nest(bytes(8), bytearray(16), bytes(4), bytes(1), bytes(1), bytearray(4), bytearray(1), 1, 0)
     with pytest.raises(ValueError, match="a track that is not there"):
         native.nest(bytes(8), bytearray(8), np.int32([5]), bytes(1), bytes(1), bytearray(4), bytearray(1), 1, 0)
-    reader = native.Reader(*[lambda *given: 1 / 0] * 5, False)
+    describe, how = (lambda *given: 1 / 0,) * 6, bytes(256)
+    for wrong in (
+        (describe[:5], {}, (), how, False),
+        (describe, {}, (), how[:9], False),
+        (describe, {}, ((0, 0, "a", 1),) * 9, how, False),
+        (describe, {}, ((0, 3, "a", 1),), how, False),
+        (describe, {}, ((0, 0, "a" * 49, 1),), how, False),
+    ):
+        with pytest.raises(ValueError, match="expected|rule"):
+            native.Reader(*wrong)
+    reader = native.Reader(describe, {}, (), how, False)
     with pytest.raises(ZeroDivisionError):
         reader.scan(json.dumps([x("cpu_op", "a", 1, 2)]).encode(), 1)
     with pytest.raises(TypeError):

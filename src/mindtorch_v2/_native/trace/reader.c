@@ -10,10 +10,25 @@
 
 PyObject *nest(PyObject *module, PyObject *args); /* nesting.c */
 
+/* A kind that the event's name changes into another: see RULES in profiler/load/collector.py. */
+typedef struct {
+    unsigned char kind, test, becomes;
+    Py_ssize_t size;
+    char text[48];
+} Rule;
+
+enum { BEGINS, LACKS, EQUALS };
+enum { MAX_RULES = 8, KINDS = 256 };
+enum { OF_SLICE, OF_TRACK, OF_INPUTS, OF_STACK, OF_MODULE, OF_CATEGORY, DESCRIPTIONS };
+
 typedef struct {
     PyObject_HEAD
-    PyObject *describe[5]; /* slice, track, inputs, stack, module: see profiler/load/native_reader.py */
-    HashMap known[5];      /* texts, and the numbers that Python gave them */
+    PyObject *describe[DESCRIPTIONS]; /* see profiler/load/native_reader.py */
+    HashMap known[DESCRIPTIONS];      /* texts, and the numbers that Python gave them */
+    PyObject *strings;                /* dict of all names and their indices */
+    Rule rules[MAX_RULES];
+    int rule_count;
+    unsigned char how[KINDS]; /* how slices of a kind are read */
     Times start, duration, memory_time;
     Column rows[ROW_COLUMNS], memory;
     Column scratch; /* where keys are put together */
@@ -22,8 +37,7 @@ typedef struct {
     char lost_digits; /* whether a double did not hold a time */
 } Reader;
 
-enum { OF_SLICE, OF_TRACK, OF_INPUTS, OF_STACK, OF_MODULE, DESCRIPTIONS };
-enum { HOST, PYTHON_CALL, DEVICE, BY_PYTHON }; /* how a slice is read: the last byte of its description */
+enum { HOST, PYTHON_CALL, DEVICE }; /* how a slice is read: the last byte of its description */
 
 /* ---- values */
 /* Nanoseconds from microseconds with decimals, half to even. */
@@ -150,6 +164,58 @@ static Status number_of_pair(Reader *self, int what, char mark, Span first, Span
     return number_of(self, what, (size_t)first.size, number);
 }
 
+static int refined(const Reader *self, int kind, const char *name, Py_ssize_t size)
+{
+    for (const Rule *rule = self->rules; rule < self->rules + self->rule_count; rule++) {
+        if (rule->kind != kind)
+            continue;
+        bool begins = size >= rule->size && !memcmp(name, rule->text, (size_t)rule->size);
+        bool met = rule->test == BEGINS   ? begins
+                   : rule->test == EQUALS ? begins && size == rule->size
+                                          : !memmem(name, (size_t)size, rule->text, (size_t)rule->size);
+        if (met)
+            return rule->becomes;
+    }
+    return kind;
+}
+
+/* The index of a name, which is new, among all strings; -1 on failure. */
+static int64_t index_of_name(Reader *self, const char *name, Py_ssize_t size)
+{
+    PyObject *text = PyUnicode_DecodeUTF8(name, size, "surrogateescape");
+    PyObject *next = text ? PyLong_FromSsize_t(PyDict_GET_SIZE(self->strings)) : NULL;
+    PyObject *index = next ? PyDict_SetDefault(self->strings, text, next) : NULL; /* borrowed */
+    int64_t found = index ? PyLong_AsLongLong(index) : -1;
+    Py_XDECREF(text);
+    Py_XDECREF(next);
+    return found;
+}
+
+/* What a slice with this name, in quotes, of a category of this kind is: the index of the name, the kind, how it is
+   read. A trace may have a name for each event, so only those with escapes are left to Python. */
+static Status slice_of(Reader *self, int kind, Span name, int64_t *described)
+{
+    Column *key = &self->scratch;
+    char mark = (char)kind;
+    key->size = 0;
+    if (!put(key, &mark, 1) || !put(key, name.data, (size_t)name.size) || !put(key, "", 1))
+        return out_of_memory();
+    if (memchr(name.data, '\\', (size_t)name.size))
+        return number_of(self, OF_SLICE, (size_t)name.size, described);
+    BytesKey bytes = bytes_key(key->data, key->size);
+    const BytesSlot *slot = bytes_find(&self->known[OF_SLICE], bytes);
+    if (slot) {
+        *described = slot->number;
+        return DONE;
+    }
+    int64_t index = index_of_name(self, name.data + 1, name.size - 2);
+    if (index < 0)
+        return FAILED;
+    int exact_kind = refined(self, kind, name.data + 1, name.size - 2);
+    *described = index << 16 | exact_kind << 8 | self->how[exact_kind];
+    return bytes_add(&self->known[OF_SLICE], bytes, *described) ? DONE : out_of_memory();
+}
+
 /* The number of a slice's own arguments, or -1 where it has none. Those up to `last_taken` are told elsewhere. */
 static Status own_arguments(Reader *self, const Event *event, int last_taken, bool is_operator, int64_t *number)
 {
@@ -223,12 +289,16 @@ static Status take_slice(Reader *self, const Event *event)
         || !whole_argument(event, A_CORRELATION, -1, &value[CORRELATION])
         || !whole_argument(event, A_FORWARD, 0, &value[FORWARD]))
         return ODD;
-    Status status = number_of_pair(self, OF_SLICE, 0, category, name, &described);
+    int64_t kind;
+    Status status = number_of_pair(self, OF_CATEGORY, 0, category, (Span){"", 0}, &kind);
+    if (status != DONE)
+        return status;
+    if (kind < 0 || kind >= KINDS)
+        return ODD;
+    status = slice_of(self, (int)kind, name, &described);
     if (status != DONE)
         return status;
     int how = (int)(described & 0xFF);
-    if (how == BY_PYTHON)
-        return ODD;
     value[KIND] = described >> 8 & 0xFF;
     value[NAME] = described >> 16;
     if (how == DEVICE && event->argument[A_DEVICE].data)
@@ -413,19 +483,50 @@ static PyObject *reader_take(Reader *self, PyObject *Py_UNUSED(ignored))
     return made;
 }
 
+static bool rules_from(PyObject *given, Rule *rules, int *count)
+{
+    *count = (int)PyTuple_GET_SIZE(given);
+    if (*count > MAX_RULES) {
+        PyErr_Format(PyExc_ValueError, "expected %d rules at most", MAX_RULES);
+        return false;
+    }
+    for (int i = 0; i < *count; i++) {
+        const char *text;
+        Rule *rule = &rules[i];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "bbs#b", &rule->kind, &rule->test, &text, &rule->size,
+                              &rule->becomes))
+            return false;
+        if ((size_t)rule->size > sizeof rule->text || rule->test > EQUALS) {
+            PyErr_SetString(PyExc_ValueError, "a rule is unknown or its text too long");
+            return false;
+        }
+        memcpy(rule->text, text, (size_t)rule->size);
+    }
+    return true;
+}
+
 static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    PyObject *given[DESCRIPTIONS];
+    PyObject *describe, *strings, *rules;
+    const char *how;
+    Py_ssize_t kinds;
     int exact;
     (void)keywords;
-    if (!PyArg_ParseTuple(args, "OOOOOp", &given[0], &given[1], &given[2], &given[3], &given[4], &exact))
+    if (!PyArg_ParseTuple(args, "O!O!O!y#p", &PyTuple_Type, &describe, &PyDict_Type, &strings, &PyTuple_Type, &rules,
+                          &how, &kinds, &exact))
         return NULL;
+    if (PyTuple_GET_SIZE(describe) != DESCRIPTIONS || kinds != KINDS)
+        return PyErr_Format(PyExc_ValueError, "expected %d functions and %d bytes", DESCRIPTIONS, KINDS);
     Reader *self = (Reader *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
     self->exact = (char)exact;
+    self->strings = Py_NewRef(strings);
+    memcpy(self->how, how, KINDS);
     for (int i = 0; i < DESCRIPTIONS; i++)
-        self->describe[i] = Py_NewRef(given[i]);
+        self->describe[i] = Py_NewRef(PyTuple_GET_ITEM(describe, i));
+    if (!rules_from(rules, self->rules, &self->rule_count))
+        Py_CLEAR(self);
     return (PyObject *)self;
 }
 
@@ -433,6 +534,7 @@ static int reader_traverse(Reader *self, visitproc visit, void *arg)
 {
     for (int i = 0; i < DESCRIPTIONS; i++)
         Py_VISIT(self->describe[i]);
+    Py_VISIT(self->strings);
     return 0;
 }
 
@@ -440,6 +542,7 @@ static int reader_clear(Reader *self)
 {
     for (int i = 0; i < DESCRIPTIONS; i++)
         Py_CLEAR(self->describe[i]);
+    Py_CLEAR(self->strings);
     return 0;
 }
 
@@ -481,7 +584,7 @@ static PyGetSetDef reader_attributes[] = {
 
 static PyTypeObject Reader_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._trace_reader.Reader",
-    .tp_doc = "Reader(slice, track, inputs, stack, module, exact): columns of a trace's events.",
+    .tp_doc = "Reader(describe, strings, rules, how, exact): columns of a trace's events.",
     .tp_basicsize = sizeof(Reader),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = reader_new,

@@ -20,9 +20,19 @@ _EXACT_BELOW = 1 << 43  # microseconds with three decimals are exact in a double
 _BLOCK = 1 << 16
 _LIMIT = 1 << 62  # nanoseconds: beyond lies nothing that a trace could mean
 TRACE = "Trace"  # category of the slice that is the whole window
-_STEP_PREFIX = "ProfilerStep#"
 DEVICES = frozenset(int(kind) for kind in DEVICE_KINDS)
-REFINED = frozenset({int(Kind.OP), int(Kind.SCOPE), int(Kind.PYTHON)})  # kinds that an event's name refines
+# Kinds that a trace tells apart only by an event's name: (kind, test, text, kind where the test is met); the first that
+# is met counts. The native reader uses them, too.
+BEGINS, LACKS, EQUALS = range(3)
+RULES = (
+    (int(Kind.OP), BEGINS, NODE_PREFIX, int(Kind.NODE)),
+    (int(Kind.OP), LACKS, "::", int(Kind.FUNCTION)),
+    (int(Kind.SCOPE), BEGINS, "ProfilerStep#", int(Kind.STEP)),
+    (int(Kind.PYTHON), BEGINS, "nn.Module: ", int(Kind.MODULE)),
+    (int(Kind.PYTHON), BEGINS, "<built-in", int(Kind.BUILTIN)),
+    (int(Kind.PYTHON), EQUALS, "Python GC", int(Kind.GC)),
+)
+_RULES_OF_KIND = {kind: [rule[1:] for rule in RULES if rule[0] == kind] for kind, *_ in RULES}
 
 # Categories in lower case, as PyTorch has called them since 1.8.
 _KIND_OF_CATEGORY: dict[str, Kind] = {
@@ -144,11 +154,10 @@ class Collector:
 
     def _kind(self, category: str, name: Any) -> int:
         """A kind, or the code (from KEPT on) of a category that is kept by name."""
-        kind = self.kind_of_category(category)
-        return refined(kind, name) if kind in REFINED else kind
+        return refined(self.kind_of_category(category), name)
 
     def kind_of_category(self, category: str) -> int:
-        """The same before the event's name is looked at, which tells some kinds apart (REFINED)."""
+        """The same before the event's name is looked at, which tells some kinds apart (RULES)."""
         kind = self._kinds.get(category)
         if kind is None:
             kind = self._kinds[category] = self._new_category(category)
@@ -272,14 +281,11 @@ class _IntegerRows:
 
 
 def refined(kind: int, name: Any) -> int:
-    """Kinds that a trace tells apart only by name."""
-    if kind == Kind.OP:
-        return Kind.NODE if name.startswith(NODE_PREFIX) else kind if "::" in name else Kind.FUNCTION
-    if kind == Kind.SCOPE:
-        return Kind.STEP if name.startswith(_STEP_PREFIX) else kind
-    if name.startswith("nn.Module: "):
-        return Kind.MODULE
-    return Kind.BUILTIN if name.startswith("<built-in") else Kind.GC if name == "Python GC" else kind
+    """The kind of an event with this name whose category says `kind`."""
+    for test, text, becomes in _RULES_OF_KIND.get(kind, ()):
+        if name.startswith(text) if test == BEGINS else name == text if test == EQUALS else text not in name:
+            return becomes
+    return kind
 
 
 def _text(value: Any) -> str:

@@ -18,7 +18,7 @@ from ..._native import native_module
 from ..record.kinds import PYTHON_KINDS
 from ..store.files import GZIP_ERRORS, Contents, ProfileFileError
 from .collected import ROW, Collected
-from .collector import DEVICES, REFINED, TRACE, Collector, integer, nanoseconds_of, refined
+from .collector import DEVICES, RULES, TRACE, Collector, integer, nanoseconds_of, refined
 from .json_stream import EVENTS
 
 _native: Any = native_module("_trace_reader")
@@ -30,11 +30,9 @@ _TYPES: dict[str, type] = {
     **dict.fromkeys(ROW[4:9], np.int32),
     **dict.fromkeys(ROW[9:], np.uint8),
 }
-_HOST, _PYTHON_CALL, _DEVICE, _BY_PYTHON = range(4)  # the numbers that trace/reader.c uses
-_CODE = {
-    kind: kind << 8 | (_DEVICE if kind in DEVICES else _PYTHON_CALL if kind in PYTHON_KINDS else _HOST)
-    for kind in range(256)
-}
+_HOST, _PYTHON_CALL, _DEVICE = range(3)  # the numbers that trace/reader.c uses
+_HOW = bytes(_DEVICE if kind in DEVICES else _PYTHON_CALL if kind in PYTHON_KINDS else _HOST for kind in range(256))
+_NO_KIND = 256  # of events that Python reads
 
 
 class _Declined(ValueError):
@@ -80,9 +78,9 @@ class NativeCollector(Collector):
     def __init__(self, exact: bool) -> None:
         super().__init__()
         self.exact = exact
-        self._known_categories: dict[bytes, int] = {}
         self.decode = json.JSONDecoder(strict=False, parse_float=Decimal if exact else None).decode
-        self.reader = _native.Reader(self._slice, self._track, self._inputs, self._stack, self._module, exact)
+        describe = (self._slice, self._track, self._inputs, self._stack, self._module, self._category)
+        self.reader = _native.Reader(describe, self.strings, RULES, _HOW, exact)
 
     @property
     def lost_digits(self) -> bool:
@@ -99,23 +97,16 @@ class NativeCollector(Collector):
 
     # ---- what the native reader asks ------------------------------------------------------------------------
 
-    def _slice(self, mark: int, category: bytes, name: bytes) -> int:
-        """Index of the name, kind, and how such slices are read. Traces may have a name for each event, so this is as
-        short as it can be.
-        """
-        kind = self._known_categories.get(category)
-        if kind is None:
-            kind = self._known_categories[category] = int(self._category(self.value(category)))
-        if kind < 0:
-            return _BY_PYTHON
-        text = self.value(name) if b"\\" in name else name[1:-1].decode("utf-8", "surrogateescape")
-        strings = self.strings
-        name_index = strings.setdefault(text, len(strings)) << 16
-        return name_index | _CODE[refined(kind, text) if kind in REFINED else kind]
+    def _slice(self, mark: int, name: bytes, _: bytes) -> int:
+        """Index of a name with escapes, kind, and how such slices are read. `mark` is the kind of its category."""
+        text = self.value(name)
+        kind = refined(mark & 0xFF, text)
+        return self.strings.setdefault(text, len(self.strings)) << 16 | kind << 8 | _HOW[kind]
 
-    def _category(self, category: str) -> int:
-        """The kind of a category's events before their names are looked at; -1 for the slice that is the window."""
-        return -1 if category == TRACE else self.kind_of_category(category)
+    def _category(self, mark: int, category: bytes, _: bytes) -> int:
+        """The kind of a category's events before their names are looked at."""
+        text = self.value(category)
+        return _NO_KIND if text == TRACE else int(self.kind_of_category(text))
 
     def _track(self, mark: int, owner: bytes, number: bytes) -> int:
         """Index of a track: of a slice on the CPU (mark 0), of one on a device (1), of a memory record (2)."""
