@@ -5,6 +5,8 @@ run.py NAME ...         some files only ("dispatch", "training_steps", ...)
 run.py NAME/PART ...    one part of a file that has parts ("real_models/2 threads, oneDNN"): for machines that are quiet
                         for a short time only
 run.py --page           nothing: docs/overhead.md from what has been measured so far
+run.py --cpu ...        processor time instead of real time, of the benchmarks that know it (real_models): on a busy
+                        machine only that can be compared
 
 Figures are kept in benchmarks/out/results.json with the day and the machine of each run. docs/overhead.md is renewed by
 a run of everything and by --page.
@@ -115,7 +117,8 @@ def measure(key: str) -> dict[str, Any]:
     module = importlib.import_module(name)
     rows = module.measure(part) if part else module.measure()
     today = datetime.date.today().isoformat()
-    return {"day": today, "machine": machine(), "rows": [_with_unit(row) for row in rows]}
+    clock = ", processor time on a busy machine" if "--cpu" in sys.argv else ""
+    return {"day": today, "machine": machine() + clock, "rows": [_with_unit(row) for row in rows]}
 
 
 def _keys(names: list[str]) -> list[str]:
@@ -132,7 +135,8 @@ def _measured() -> dict[str, dict[str, Any]]:
 
 
 def main() -> int:
-    names = sys.argv[1:] or QUESTIONS
+    asked = [word for word in sys.argv[1:] if word != "--cpu"]
+    names = asked or QUESTIONS
     rows: list[dict[str, Any]] = []
     for key in _keys(names) if names != ["--page"] else []:
         print(f"{key} ...", file=sys.stderr, flush=True)
@@ -142,7 +146,7 @@ def main() -> int:
         RESULTS.write_text(json.dumps({**_measured(), key: found}, indent=1) + "\n")
     print(machine())
     print(table(rows))
-    if not sys.argv[1:] or names == ["--page"]:
+    if not asked or names == ["--page"]:
         (HERE.parent / "docs" / "overhead.md").write_text(page(_measured()))
     return 0 if all(r["ok"] for r in rows) else 1
 

@@ -7,7 +7,8 @@ environment switches it off (and the message with it), and everything works with
 A native kernel stands before a numpy kernel and takes the same arguments. It does the common case (contiguous
 float32 and float64) and declines everything else, errors included, which the numpy kernel then does. `OPS` says
 which operators have one; helpers that several operators use carry `@accelerated(name)` where they are defined.
-Results follow IEEE 754 and do not depend on the number of threads.
+Results follow IEEE 754 and do not depend on how many threads there are, but for the last bits of matrix products, which
+are then cut into other pieces.
 
 The C files lie in a folder per part; they include each other's headers as "core/tensor.h".
 

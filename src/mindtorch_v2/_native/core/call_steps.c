@@ -120,8 +120,7 @@ static PyObject *run_copy(const Call *call, Arguments *arguments)
     for (begun -= failed; begun > 0; begun--)
         failed |= core_end_op(core, !failed) < 0;
     return failed ? NULL
-                  : run_inside(call, arguments,
-                               core_begin_op(core, call->steps.op, arguments->bound, 1, NULL, -1));
+                  : run_inside(call, arguments, core_begin_op(core, call->steps.op, arguments->bound, 1, NULL, -1));
 }
 
 bool steps_fit(const Call *call, const Arguments *arguments)

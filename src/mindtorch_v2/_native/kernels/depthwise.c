@@ -61,8 +61,8 @@ bool depthwise_forward(Arrays *all, const Convolution *c, char type)
 static bool is_turned_around(const Convolution *c)
 {
     const Geometry *g = &c->geometry;
-    return g->stride_h == 1 && g->stride_w == 1 && c->group_out == 1
-           && g->dilation_h * (g->kernel_h - 1) >= g->pad_h && g->dilation_w * (g->kernel_w - 1) >= g->pad_w;
+    return g->stride_h == 1 && g->stride_w == 1 && c->group_out == 1 && g->dilation_h * (g->kernel_h - 1) >= g->pad_h
+           && g->dilation_w * (g->kernel_w - 1) >= g->pad_w;
 }
 
 static bool turned_around(Arrays *all, const Convolution *c, char type)

@@ -12,7 +12,8 @@
 /* A matrix as BLAS reads it. */
 typedef struct {
     char *data;
-    Py_ssize_t step, batch_step; /* elements from one row (of the transposed matrix) to the next, bytes between matrices */
+    Py_ssize_t step;       /* elements from one row, of the transposed matrix where it is one, to the next */
+    Py_ssize_t batch_step; /* bytes from one matrix of a batch to the next */
     bool transposed;
 } Operand;
 
@@ -94,8 +95,7 @@ static PyObject *product_of(PyObject *const *args, int ndim)
     array_open(&all, &a, args[0], false);
     array_open(&all, &b, args[1], false);
     if (!all.failed && (a.type == 'f' || a.type == 'd') && b.type == a.type && a.ndim == ndim && b.ndim == ndim
-        && a.size > 0 && b.size > 0
-        && a.shape[ndim - 1] == b.shape[ndim - 2] && (ndim == 2 || a.shape[0] == b.shape[0])
+        && a.size > 0 && b.size > 0 && a.shape[ndim - 1] == b.shape[ndim - 2] && (ndim == 2 || a.shape[0] == b.shape[0])
         && a.shape[ndim - 2] > 1 && b.shape[ndim - 1] > 1 && read_operand(&job.a, &a) && read_operand(&job.b, &b)
         && !(a.data == b.data && job.a.transposed != job.b.transposed)) { /* numpy makes that one symmetric */
         Py_ssize_t batches = ndim == 3 ? a.shape[0] : 1;
