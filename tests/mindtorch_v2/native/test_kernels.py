@@ -19,6 +19,7 @@ from mindtorch_v2._backends.cpu import (
     foreach,
     indexing,
     indexing_elements,
+    linalg,
     movement_elements,
     pool_arrays,
     rnn,
@@ -27,7 +28,7 @@ from mindtorch_v2._backends.cpu import (
 )
 from mindtorch_v2._backends.onednn.library import native as onednn
 from mindtorch_v2._dispatch.families import load_family
-from mindtorch_v2._dispatch.registry import INPLACE, KERNELS
+from mindtorch_v2._dispatch.registry import DIRECT, INPLACE, KERNELS
 from mindtorch_v2._ops.pooling_shapes import pool_windows
 
 for _family in ("elementwise", "activation", "normalization", "reduction", "embedding", "loss", "movement"):
@@ -54,6 +55,8 @@ HELPERS: dict[str, Any] = {
     "gather": indexing_elements.gather,
     "scatter_add_": indexing_elements._scatter_add_,
     "index_add_": indexing.index_add_,
+    "matrix_product": linalg._dot,
+    "batch_product": linalg._matmul,
 }
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]
@@ -500,10 +503,11 @@ needs_native = pytest.mark.skipif(not _native._kernels, reason="no native kernel
 
 @needs_native
 def test_every_name_in_the_table_exists() -> None:
-    assert set(_native.OPS.values()) | set(HELPERS) == set(_native._kernels.NAMES)
+    assert {*_native.OPS.values(), *_native.DIRECT.values(), *HELPERS} == set(_native._kernels.NAMES)
     for op in _native.OPS:
         assert isinstance(_registered(op), _native._kernels.Kernel), op
     assert all(isinstance(f, _native._kernels.Kernel) for f in HELPERS.values())
+    assert all(isinstance(DIRECT[op], _native._kernels.Kernel) for op in _native.DIRECT)
 
 
 @needs_native
