@@ -211,7 +211,8 @@ class ThreadBuffer:
     def drop_ended_calls(self) -> None:
         """Takes the Python calls that the end of tracing ended off the stack; on the thread whose buffer it is."""
         self.has_ended_calls = False
-        for lane in (self, *(lane for lane in self.lanes if lane is not self.lane)):
+        current: list[Any] = [self, *(lane for lane in self.lanes if lane is not self.lane)]
+        for lane in current:
             lane.open[:] = [row for row in lane.open if row not in lane.calls]
             lane.calls.clear()
 
