@@ -42,7 +42,7 @@ def run(
     text = f"{name}({', '.join(sizes)}){detail}"
     between_two = name in _BETWEEN_TWO
     entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
-    seq = -1 if between_two else found.next_number()
+    seq = -1 if between_two else found.next_seq()
     call = _events.call(name, tensors)
     transfer = None
     try:

@@ -1,6 +1,6 @@
 """The job's clock: one process answers what time it is, so that profiles of all ranks can be put on one time axis.
 
-A question carries a number and comes back with it and the clock's nanoseconds, as one datagram each way. The answer was
+A question carries an id and comes back with it and the clock's nanoseconds, as one datagram each way. The answer was
 made between question and reply, so that half of the round trip bounds the error. Nobody ever waits for another rank, so
 any subset of the ranks may profile.
 """
@@ -76,13 +76,13 @@ def read(address: str, now: Callable[[], int], patience: float = _PATIENCE) -> R
     lost = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(patience)
-        for number in range(_ROUNDS):
+        for question in range(_ROUNDS):
             before = now()
             try:
-                asking.sendto(_QUESTION.pack(number), (host, int(port)))
+                asking.sendto(_QUESTION.pack(question), (host, int(port)))
                 answer = asking.recv(64)
                 while (
-                    len(answer) != _ANSWER.size or _ANSWER.unpack(answer)[0] != number
+                    len(answer) != _ANSWER.size or _ANSWER.unpack(answer)[0] != question
                 ):  # late, of an earlier question
                     answer = asking.recv(64)
             except OSError:

@@ -80,9 +80,8 @@ def call(name: str, tensors: list[Tensor]) -> Event | None:
 
 
 def transfer(name: str, group: ProcessGroup, tensors: list[Tensor], seq: int, source: int) -> Event | None:
-    """The event of what a call started; None where nothing is recorded. `seq` is its number in the group, -1 for none;
-    `source` the rank
-    that others wait for, -1 where all wait for all."""
+    """The event of what a call started; None where nothing is recorded. `seq` is its sequence id in the group, -1 for
+    none; `source` the rank that others wait for, -1 where all wait for all."""
     if _observer.active is None:
         return None
     given, taken = _elements(name, group.size(), tensors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from ._mpi import place_from_environment
+from ._mpi import rank_from_environment
 
 _PREFIX = "failure-"
 
@@ -20,10 +20,10 @@ def _directory() -> str:
 
 def save(text: str) -> bool:
     """Saves the error of this process; False where there is no directory for it."""
-    directory, place = _directory(), place_from_environment()
-    if place is None or not os.path.isdir(directory):
+    directory, info = _directory(), rank_from_environment()
+    if info is None or not os.path.isdir(directory):
         return False
-    name = f"{time.time_ns():020d}-{place.rank}"
+    name = f"{time.time_ns():020d}-{info.rank}"
     draft = os.path.join(directory, name)
     with open(draft, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -13,14 +13,14 @@ HOW_TO_INSTALL = (
     "against the "
     "MPI that is there"
 )
-# How launchers tell a process its place, by MPI: rank, size, rank on this machine, processes on this machine.
-_PLACE_VARIABLES = (
+# How launchers tell a process its rank, by MPI: rank, size, rank on this machine, processes on this machine.
+_RANK_VARIABLES = (
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
 )
 
 
-class Place(NamedTuple):
+class RankInfo(NamedTuple):
     """Where a process stands among those that MPI started together."""
 
     rank: int
@@ -78,10 +78,10 @@ def forget_shared_memory(comm: Any) -> None:
             os.unlink(name)
 
 
-def place_from_environment() -> Place | None:
+def rank_from_environment() -> RankInfo | None:
     """What MPI's launcher says in the environment; None for a process that none started."""
-    for names in _PLACE_VARIABLES:
+    for names in _RANK_VARIABLES:
         rank, size, local_rank, local_size = (os.environ.get(name) for name in names)
         if rank is not None and size is not None:
-            return Place(int(rank), int(size), int(local_rank or rank), int(local_size or size))
+            return RankInfo(int(rank), int(size), int(local_rank or rank), int(local_size or size))
     return None

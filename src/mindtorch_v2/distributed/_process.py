@@ -16,23 +16,23 @@ import traceback
 from types import FrameType
 
 from . import _failures
-from ._mpi import place_from_environment
+from ._mpi import rank_from_environment
 
 _parent = os.getppid()
 
 
-def _export_place() -> None:
-    """Tells the program its place by the names that PyTorch's launcher uses."""
-    place = place_from_environment()
-    if place is not None:
+def _export_rank() -> None:
+    """Tells the program its rank by the names that PyTorch's launcher uses."""
+    info = rank_from_environment()
+    if info is not None:
         os.environ.update(
-            RANK=str(place.rank),
-            WORLD_SIZE=str(place.size),
-            LOCAL_RANK=str(place.local_rank),
-            LOCAL_WORLD_SIZE=str(place.local_size),
-            GROUP_RANK=str(place.rank // max(1, place.local_size)),
-            ROLE_RANK=str(place.rank),
-            ROLE_WORLD_SIZE=str(place.size),
+            RANK=str(info.rank),
+            WORLD_SIZE=str(info.size),
+            LOCAL_RANK=str(info.local_rank),
+            LOCAL_WORLD_SIZE=str(info.local_size),
+            GROUP_RANK=str(info.rank // max(1, info.local_size)),
+            ROLE_RANK=str(info.rank),
+            ROLE_WORLD_SIZE=str(info.size),
         )
 
 
@@ -40,13 +40,13 @@ class _Terminated(SystemExit):
     """The process was told to end."""
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+def _terminate(signal_id: int, frame: FrameType | None) -> None:
+    signal.signal(signal_id, signal.SIG_DFL)  # a second one ends it at once
     if _job_is_over():  # nobody reads what is printed, and printing must not fail
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(nowhere, stream)
-    raise _Terminated(128 + number)
+    raise _Terminated(128 + signal_id)
 
 
 def _job_is_over() -> bool:
@@ -72,7 +72,7 @@ def _end_job(code: int) -> None:
 
 def main() -> None:
     """Runs the program that the command line names."""
-    _export_place()
+    _export_rank()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
     from ..__main__ import run as run_program

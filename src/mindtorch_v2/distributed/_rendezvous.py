@@ -31,10 +31,10 @@ def is_needed(world_size: int) -> bool:
     """Whether processes that were asked to be so many must find each other first."""
     module = sys.modules.get("mpi4py.MPI")
     started = module is not None and module.Is_initialized()
-    return world_size > 1 and not started and _mpi.place_from_environment() is None
+    return world_size > 1 and not started and _mpi.rank_from_environment() is None
 
 
-def place_of(init_method: str | None, rank: int, world_size: int) -> tuple[int, int]:
+def rank_and_size(init_method: str | None, rank: int, world_size: int) -> tuple[int, int]:
     """Rank and size, also where the address names them (`tcp://host:port?rank=0&world_size=2`)."""
     query = parse_qs(urlparse(init_method or "").query)
     rank = int(query["rank"][0]) if rank == -1 and "rank" in query else rank
@@ -77,15 +77,15 @@ def _hosts(shared: Store, world_size: int, timeout: timedelta) -> list[str]:
 
 def mapping_of(hosts: Sequence[str]) -> str:
     """Which processes share a machine, as PMI writes it: (machine, machines, processes on each) for runs of ranks."""
-    numbers: dict[str, int] = {}
+    machines: dict[str, int] = {}
     runs: list[list[int]] = []
     for host in hosts:
-        number = numbers.setdefault(host, len(numbers))
-        if runs and runs[-1][0] == number:
+        machine = machines.setdefault(host, len(machines))
+        if runs and runs[-1][0] == machine:
             runs[-1][1] += 1
         else:
-            runs.append([number, 1])
-    return f"(vector,{','.join(f'({number},1,{count})' for number, count in runs)})"
+            runs.append([machine, 1])
+    return f"(vector,{','.join(f'({machine},1,{count})' for machine, count in runs)})"
 
 
 def _start_manager(hosts: Sequence[str], status: str, timeout: timedelta) -> str:

@@ -17,19 +17,19 @@ from dataclasses import dataclass
 from zlib import crc32
 
 _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of communications of all processes
-_HEAD = struct.Struct("<qIii")  # number of the communication, checksum of what it is, 1 if done, length of the text
+_HEAD = struct.Struct("<qIii")  # ordinal of the communication, checksum of what it is, 1 if done, length of the text
 _SIZE = _SLOT * (1 + _HISTORY)
-_PID = "process-"  # of the names of files that hold a rank's process number
+_PID = "process-"  # of the names of files that hold a rank's process id
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 @dataclass
 class Entry:
-    """One communication of this process. `number` counts those of all processes together, and is 0 for others."""
+    """One communication of this process. `ordinal` counts those of all processes together, and is 0 for others."""
 
     text: str
     signature: int
-    number: int
+    ordinal: int
 
     def finish(self) -> None:
         """Notes that it is done."""
@@ -73,10 +73,10 @@ def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
     entry = Entry(f"{description} at {_caller()}", crc32(same_for_all.encode()), _common if of_all else 0)
     if _board is not None:
         text = entry.text.encode()[: _SLOT - _HEAD.size]
-        note = _HEAD.pack(entry.number, entry.signature, 0, len(text)) + text
+        note = _HEAD.pack(entry.ordinal, entry.signature, 0, len(text)) + text
         _board[: len(note)] = note
         if of_all:
-            at = _SLOT * (1 + entry.number % _HISTORY)
+            at = _SLOT * (1 + entry.ordinal % _HISTORY)
             _board[at : at + len(note)] = note
     return entry
 
@@ -101,8 +101,8 @@ def _boards() -> dict[int, mmap.mmap]:
 
 
 def _note(board: mmap.mmap, at: int) -> tuple[int, int, bool, str]:
-    number, signature, done, length = _HEAD.unpack_from(board, at)
-    return number, signature, bool(done), board[at + _HEAD.size : at + _HEAD.size + length].decode(errors="replace")
+    ordinal, signature, done, length = _HEAD.unpack_from(board, at)
+    return ordinal, signature, bool(done), board[at + _HEAD.size : at + _HEAD.size + length].decode(errors="replace")
 
 
 def ended() -> list[int]:
@@ -128,12 +128,12 @@ def runs(pid: str) -> bool:
 
 def difference(entry: Entry) -> str:
     """What another process took for this communication of all, where that is known and not the same; else ''."""
-    if entry.number == 0:
+    if entry.ordinal == 0:
         return ""
     for rank, board in sorted(_boards().items()):
-        number, signature, _, text = _note(board, _SLOT * (1 + entry.number % _HISTORY))
-        if number == entry.number and signature != entry.signature:
-            mine = f"communication {entry.number} is {entry.text} on rank {_own_rank}"
+        ordinal, signature, _, text = _note(board, _SLOT * (1 + entry.ordinal % _HISTORY))
+        if ordinal == entry.ordinal and signature != entry.signature:
+            mine = f"communication {entry.ordinal} is {entry.text} on rank {_own_rank}"
             return f"Processes called different collectives: {mine}, and {text} on rank {rank}"
     return ""
 

@@ -62,8 +62,8 @@ class DeviceMesh:
         if len(np.unique(self._ranks)) != self._ranks.size:
             raise RuntimeError(f"a mesh has each rank once, got {self._ranks.tolist()}")
         _check_size(self._ranks.size)
-        place = np.argwhere(self._ranks == get_rank())
-        self._place: tuple[int, ...] | None = tuple(place[0].tolist()) if len(place) else None
+        coordinate = np.argwhere(self._ranks == get_rank())
+        self._coordinate: tuple[int, ...] | None = tuple(coordinate[0].tolist()) if len(coordinate) else None
         self._groups = _groups if _groups is not None else self._form_groups()
 
     def _form_groups(self) -> list[Any]:
@@ -110,7 +110,7 @@ class DeviceMesh:
         return self._names(mesh_dim)[0] if isinstance(mesh_dim, str) else mesh_dim
 
     def _names(self, *names: str) -> list[int]:
-        """The places of named dimensions."""
+        """The indices of named dimensions."""
         known = list(self.mesh_dim_names or ())
         if not known:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
@@ -135,22 +135,22 @@ class DeviceMesh:
         return get_rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """This process's place along a dimension."""
+        """This process's index along a dimension."""
         dim = self._dimension(mesh_dim)
-        if self._place is None:
+        if self._coordinate is None:
             raise RuntimeError(f"rank {get_rank()} is not in {self!r}")
-        return self._place[dim]
+        return self._coordinate[dim]
 
     def get_coordinate(self) -> tuple[int, ...] | None:
-        """This process's place along all dimensions; None where it is not in the mesh."""
-        return self._place
+        """This process's index along all dimensions; None where it is not in the mesh."""
+        return self._coordinate
 
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
         """The part of the mesh that differs from this process in these dimensions alone, with the same groups."""
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
         dims = self._names(*names)
-        place = self._place or (0,) * self.ndim
-        part = self._ranks[tuple(slice(None) if d in dims else place[d] for d in range(self.ndim))]
+        coordinate = self._coordinate or (0,) * self.ndim
+        part = self._ranks[tuple(slice(None) if d in dims else coordinate[d] for d in range(self.ndim))]
         part = np.transpose(part, np.argsort(np.argsort(dims)))
         return DeviceMesh(self.device_type, part, mesh_dim_names=names, _groups=[self._groups[d] for d in dims])
 

@@ -76,6 +76,14 @@ def choose(backend: str | None) -> Choice:
     return Choice(cpu, devices)
 
 
+def default_for(device: str) -> str:
+    """The name of what carries tensors of a device type; ValueError where nothing does."""
+    found = None if device == "cpu" else _accelerators.find(device)
+    if device != "cpu" and (found is None or not found.engines):
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return "gloo" if found is None else found.engines[0]
+
+
 def _owner(name: str) -> Any:
     """The accelerator's backend that has an engine of this name."""
     if name in MPI_NAMES or name in _ABSENT:

@@ -50,7 +50,7 @@ class ProcessGroup:
         self.choice = choice
         self._engines: dict[str, Any] = {}  # device type -> engine, made when it is first needed
         self.group_name, self.group_desc = name, "default_pg" if name == "0" else "undefined"
-        self._numbers = itertools.count()
+        self._seqs = itertools.count()
 
     def engine_for(self, tensors: list[Any]) -> Any:
         """The engine of the tensors' device, None for MPI. Without tensors (a barrier) it is MPI where the group has
@@ -80,16 +80,16 @@ class ProcessGroup:
         if self.comm is not None:
             self.comm.Free()
 
-    def next_number(self) -> int:
-        """The number of the next collective of the group, which is the same in all its processes."""
-        return next(self._numbers)
+    def next_seq(self) -> int:
+        """The sequence id of the next collective of the group, which is the same in all its processes."""
+        return next(self._seqs)
 
     def rank(self) -> int:
-        """The place of this process in the group."""
+        """The rank of this process in the group."""
         return self.comm.Get_rank()
 
     def size(self) -> int:
-        """The number of processes in the group."""
+        """How many processes are in the group."""
         return len(self.ranks)
 
     def name(self) -> str:
@@ -163,7 +163,7 @@ def init_process_group(
     """Forms the group of all processes of the job. Each calls it once.
 
     Processes that a launcher started know each other; a rank or size given here or in RANK and WORLD_SIZE must agree
-    with theirs. Others (`torch.multiprocessing.spawn`) need a rank, a size and a place to meet: MASTER_ADDR and
+    with theirs. Others (`torch.multiprocessing.spawn`) need a rank, a size and where to meet: MASTER_ADDR and
     MASTER_PORT (`env://`), `tcp://host:port`, `file:///path`, or a `store`. `pg_options` is accepted and not needed.
     """
     if GroupMember.WORLD is not None:
@@ -178,21 +178,21 @@ def init_process_group(
     from . import _rendezvous
     from ._profile import open_clock
 
-    asked = _rendezvous.place_of(init_method, *_expected(rank, world_size, init_method, store))
+    asked = _rendezvous.rank_and_size(init_method, *_expected(rank, world_size, init_method, store))
     if _rendezvous.is_needed(asked[1]):
         _rendezvous.meet(init_method, store, *asked, timeout or default_pg_timeout)
     world = mpi().COMM_WORLD
-    place = (world.Get_rank(), world.Get_size())
-    if any(want not in (-1, have) for want, have in zip(asked, place)):
+    own = (world.Get_rank(), world.Get_size())
+    if any(want not in (-1, have) for want, have in zip(asked, own)):
         raise RuntimeError(
-            f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} "
-            f"of {place[1]} that "
+            f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {own[0]} "
+            f"of {own[1]} that "
             "MPI started together. Start the program with `python -m mindtorch_v2.distributed.run --nproc-per-node N "
             "script.py` "
             "(or `mpiexec -n N python script.py`)"
         )
-    _status.open_board(place[0])
-    GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), choice, timeout or default_pg_timeout)
+    _status.open_board(own[0])
+    GroupMember.WORLD = _add(world.Dup(), list(range(own[1])), choice, timeout or default_pg_timeout)
     forget_shared_memory(GroupMember.WORLD.comm)
     open_clock(GroupMember.WORLD.comm)
 
@@ -281,13 +281,13 @@ def resolve(group: Any) -> ProcessGroup | None:
 
 
 def get_rank(group: Any = None) -> int:
-    """The place of this process in the group; -1 where it is not in it."""
+    """The rank of this process in the group; -1 where it is not in it."""
     found = resolve(group)
     return -1 if found is None else found.rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """The number of processes in the group; -1 where this process is not in it."""
+    """How many processes are in the group; -1 where this process is not in it."""
     found = resolve(group)
     return -1 if found is None else found.size()
 
@@ -298,6 +298,11 @@ def get_backend(group: Any = None) -> Backend:
     if found is None:
         raise ValueError("Invalid process group specified")
     return found.backend
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that programs choose for tensors of a device, a `torch.device` or its name. ValueError for none."""
+    return engines.default_for(str(device).partition(":")[0])
 
 
 def get_process_group_ranks(group: Any) -> list[int]:
@@ -314,7 +319,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The place in the group of the process whose rank among all is `global_rank`."""
+    """The rank in the group of the process whose rank among all is `global_rank`."""
     if global_rank not in group.ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
     return group.ranks.index(global_rank)

@@ -36,7 +36,7 @@ class Piece:
 
 @dataclass
 class Entry:
-    """One value of a checkpoint. `dtype` is "" for what is no tensor; `path` are the keys and places that lead to
+    """One value of a checkpoint. `dtype` is "" for what is no tensor; `path` are the keys and indices that lead to
     it."""
 
     path: list[str | int]
@@ -62,7 +62,7 @@ class FileSystemReader(FileSystemWriter):
 
 
 def name_of(path: list[str | int]) -> str:
-    """The name of a value: the keys and places that lead to it, with dots between."""
+    """The name of a value: the keys and indices that lead to it, with dots between."""
     return ".".join(str(part) for part in path)
 
 

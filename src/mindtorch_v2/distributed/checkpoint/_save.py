@@ -84,13 +84,13 @@ def _write(
     entries: dict[str, Entry] = {}
     with atomic_file(os.path.join(folder, file), sync=True) as out:
         at = 0
-        for number, (name, (path, value)) in enumerate(sorted(flat.items())):
+        for index, (name, (path, value)) in enumerate(sorted(flat.items())):
             shard = shard_of(value) if isinstance(value, Tensor) else None
             entry = Entry(path, spread=shard is not None)
             if isinstance(value, Tensor):
                 entry.dtype = str(value.dtype).removeprefix("torch.")
                 entry.shape = list(shard.shape if shard is not None else value.shape)
-            mine = shard is not None or number % size == rank if isinstance(value, Tensor) else rank == 0
+            mine = shard is not None or index % size == rank if isinstance(value, Tensor) else rank == 0
             if mine and not (shard is not None and shard.rows == 0):
                 data = _bytes_of(value)
                 first, rows = (

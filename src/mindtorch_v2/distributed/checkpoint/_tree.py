@@ -34,15 +34,15 @@ def state_of(value: Any) -> Any:
 
 
 def leaves(value: Any, path: Path | None = None) -> Iterator[tuple[Path, Any]]:
-    """The values in nested dicts, lists and tuples with tensors in them, each with the keys and places that lead to
+    """The values in nested dicts, lists and tuples with tensors in them, each with the keys and indices that lead to
     it."""
     path = path or []
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from leaves(inner, [*path, key if isinstance(key, int) else str(key)])
     elif isinstance(value, (list, tuple)) and any(isinstance(inner, (Tensor, dict, list, tuple)) for inner in value):
-        for place, inner in enumerate(value):
-            yield from leaves(inner, [*path, place])
+        for index, inner in enumerate(value):
+            yield from leaves(inner, [*path, index])
     else:
         yield path, value
 

@@ -25,8 +25,8 @@ from ..reduce_op import ReduceOp
 class _Storage:
     """A whole parameter that is in use: which one it is, and where its memory begins."""
 
-    def __init__(self, owner: ParameterGroup, place: int) -> None:
-        self.owner, self.place = owner, place
+    def __init__(self, owner: ParameterGroup, index: int) -> None:
+        self.owner, self.index = owner, index
 
 
 _whole: weakref.WeakValueDictionary[int, _Storage] = weakref.WeakValueDictionary()  # by where the memory begins
@@ -104,7 +104,7 @@ class ParameterGroup:
         if self._whole is not None:
             return
         self._whole = list(Gather.apply(self, *self.shards))
-        self._storages = [_Storage(self, place) for place in range(len(self._whole))]
+        self._storages = [_Storage(self, index) for index in range(len(self._whole))]
         for (module, name), whole, storage in zip(self.owners, self._whole, self._storages):
             _whole[whole.untyped_storage().data_ptr()] = storage
             module._parameters[name] = whole  # type: ignore[assignment]
@@ -117,11 +117,11 @@ class ParameterGroup:
             module._parameters[name] = shard
         self._whole, self._storages = None, []
 
-    def again(self, place: int) -> Tensor:
+    def again(self, index: int) -> Tensor:
         """A whole parameter for the backward pass."""
         if self._again is None:
             self._again = self.collect()
-        return self._again[place]
+        return self._again[index]
 
     def forget(self) -> None:
         """The backward pass needs the whole parameters no more."""
@@ -151,12 +151,12 @@ class _Note:
     """Stands for a saved tensor that is a whole parameter or a view of one."""
 
     def __init__(self, storage: _Storage, tensor: Tensor) -> None:
-        self.group, self.place = storage.owner, storage.place
+        self.group, self.index = storage.owner, storage.index
         self.shape, self.stride, self.offset = tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset()
 
 
 def pack(tensor: Tensor) -> Any:
-    """What is saved in a tensor's place."""
+    """What is saved instead of a tensor."""
     storage = _whole.get(tensor.untyped_storage().data_ptr())
     return tensor if storage is None or storage.owner.keeps else _Note(storage, tensor)
 
@@ -165,4 +165,4 @@ def unpack(saved: Any) -> Tensor:
     """The tensor again."""
     if not isinstance(saved, _Note):
         return saved
-    return saved.group.again(saved.place).as_strided(saved.shape, saved.stride, saved.offset)
+    return saved.group.again(saved.index).as_strided(saved.shape, saved.stride, saved.offset)

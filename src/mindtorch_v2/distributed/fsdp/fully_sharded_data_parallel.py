@@ -13,6 +13,7 @@ from ..device_mesh import DeviceMesh
 from ..process_groups import ProcessGroup
 from ..reduce_op import ReduceOp
 from ._fully_shard import fully_shard, state_of
+from .wrap import ModuleWrapPolicy
 
 
 class ShardingStrategy(Enum):
@@ -132,16 +133,27 @@ def _chosen(module: Module, policy: Any) -> list[Module]:
     """The inner modules that are gathered by themselves, innermost first."""
     if policy is None:
         return []
-    inner = [each for each in module.modules() if each is not module]
-    test: Callable[[Module], bool]
     if isinstance(policy, (set, frozenset, list, tuple)):
-        kinds = tuple(policy)
-        test = lambda each: isinstance(each, kinds)  # noqa: E731
-    else:
-        test = lambda each: bool(  # noqa: E731
-            policy(module=each, recurse=False, nonwrapped_numel=sum(p.numel() for p in each.parameters()))
-        )
-    return [each for each in reversed(inner) if test(each)]
+        policy = ModuleWrapPolicy(policy)
+    found: list[Module] = []
+    _choose(module, policy, found, {id(module)})
+    return [each for each in found if each is not module]
+
+
+def _choose(module: Module, policy: Callable[..., bool], found: list[Module], seen: set[int]) -> int:
+    """Adds what the policy takes of a module's children and of itself; how many elements of parameters that covers."""
+    count = sum(p.numel() for p in module.parameters())
+    if not policy(module=module, recurse=True, nonwrapped_numel=count):
+        return 0
+    covered = 0
+    for child in module.children():
+        if id(child) not in seen:
+            seen.add(id(child))
+            covered += _choose(child, policy, found, seen)
+    if not policy(module=module, recurse=False, nonwrapped_numel=count - covered):
+        return covered
+    found.append(module)
+    return count
 
 
 def _take_over(module: Module, mesh: DeviceMesh | None) -> None:

@@ -65,8 +65,8 @@ class JobAnswer:
                 newest[summary.rank] = summary
         missing = sorted(set(range(max((s.world_size for s in summaries), default=0))) - newest.keys())
         if missing:
-            shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
-            self.problems.append(f"{len(missing)} ranks of the job are missing: {shown}")
+            listed = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+            self.problems.append(f"{len(missing)} ranks of the job are missing: {listed}")
         return [newest[rank] for rank in sorted(newest)]
 
     def _note_alignment(self) -> None:
@@ -92,9 +92,9 @@ class JobAnswer:
     @cached_property
     def time_by_rank(self) -> list[RankRow]:
         rows = []
-        for place, rank in enumerate(self.ranks):
+        for index, rank in enumerate(self.ranks):
             sums = rank.parts.sum(0)
-            waiting = min(int(self.meetings.waiting_ns[place]), int(sums[Part.COMMUNICATION]))
+            waiting = min(int(self.meetings.waiting_ns[index]), int(sums[Part.COMMUNICATION]))
             rows.append(
                 RankRow(
                     rank.rank,

@@ -54,7 +54,7 @@ class Collectives:
 
     name, group   indices into `names` and `groups`; a group is its name and its ranks as text ("" where the trace does
                   not say)
-    seq           number of the collective in its group, or -1 where the trace does not say
+    seq           sequence id of the collective in its group, or -1 where the trace does not say
     ordinal       how many like it (name, group, size) began before it in its step
     alike         how many like it began in its step
     start_ns, end_ns   on the rank's own clock
@@ -112,11 +112,11 @@ def find_collectives(store: EventStore, rows: np.ndarray, exposed_ns: np.ndarray
     names: dict[str, int] = {}
     groups: dict[str, int] = {}
     facts = np.zeros((5, len(rows)), np.int64)
-    for place, row in enumerate(rows.tolist()):
-        name, group, *numbers = _described(store, row)
-        facts[0, place] = names.setdefault(name, len(names))
-        facts[1, place] = groups.setdefault(group, len(groups))
-        facts[2:, place] = numbers[:3]
+    for index, row in enumerate(rows.tolist()):
+        name, group, *values = _described(store, row)
+        facts[0, index] = names.setdefault(name, len(names))
+        facts[1, index] = groups.setdefault(group, len(groups))
+        facts[2:, index] = values[:3]
     source = np.array([_source(store, row) for row in rows.tolist()], np.int64)
     step = store.step[rows].astype(np.int64)
     uneven = names.get("all_to_all", -1)  # whose sizes differ between ranks

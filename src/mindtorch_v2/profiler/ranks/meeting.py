@@ -28,7 +28,7 @@ class Meetings(NamedTuple):
 
     Columns over collectives:
     name, nbytes, size   what it is, the message's bytes, the processes of its group
-    last                 place (among the ranks given) of the rank that came last; -1 where nobody waits for all
+    last                 index (among the ranks given) of the rank that came last; -1 where nobody waits for all
     ready_ns             when everybody that is waited for had come, on the reference's clock
     transfer_ns          from then to the end, the median of the ranks
     ranks                how many of the ranks given took part
@@ -106,17 +106,17 @@ def _join_rows(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) ->
     keys: dict[Key, int] = {}
     names: list[str] = []
     columns: list[list[np.ndarray]] = [[] for _ in range(8)]
-    for place, (rank, alignment) in enumerate(zip(ranks, alignments)):
+    for index, (rank, alignment) in enumerate(zip(ranks, alignments)):
         found = rank.collectives
         if alignment.uncertainty_ns is None or not len(found):
             continue
-        number = []
+        ids = []
         for key, name in zip(keys_of(found), found.name.tolist()):
-            number.append(keys.setdefault(key, len(keys)))
+            ids.append(keys.setdefault(key, len(keys)))
             if len(keys) > len(names):
                 names.append(found.names[name])
         shift = alignment.offset_ns
-        parts = (np.array(number), np.full(len(found), place), found.start_ns + shift, found.end_ns + shift)
+        parts = (np.array(ids), np.full(len(found), index), found.start_ns + shift, found.end_ns + shift)
         for column, part in zip(columns, (*parts, found.exposed_ns, found.nbytes, found.size, found.source)):
             column.append(part)
     joined = [np.concatenate(column) if column else np.zeros(0, np.int64) for column in columns]
@@ -126,20 +126,20 @@ def _join_rows(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) ->
 def _ready(
     rows: _Rows, order: np.ndarray, first: np.ndarray, count: np.ndarray, name: list[str], ranks: Sequence[RankSummary]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Per collective: when everybody that the others wait for had come, and the place of the last; the smallest number
+    """Per collective: when everybody that the others wait for had come, and the index of the last; the smallest integer
     and -1 where
     nobody waits, or one rank alone recorded it. Rows of a collective stand in the order of their beginnings."""
     ready = np.full(len(first), _NEVER)
     last = np.full(len(first), -1)
-    place_of = {rank.rank: place for place, rank in enumerate(ranks)}
+    index_of = {rank.rank: index for index, rank in enumerate(ranks)}
     for i, (begin, n, text) in enumerate(zip(first.tolist(), count.tolist(), name)):
         if n < 2:
             continue
         members = order[begin : begin + n]
         if text in MEETING:
             chosen = int(members[-1])
-        elif text in FROM_ONE and int(rows.source[members[0]]) in place_of:
-            at = np.flatnonzero(rows.rank[members] == place_of[int(rows.source[members[0]])])
+        elif text in FROM_ONE and int(rows.source[members[0]]) in index_of:
+            at = np.flatnonzero(rows.rank[members] == index_of[int(rows.source[members[0]])])
             if not len(at):
                 continue
             chosen = int(members[at[0]])

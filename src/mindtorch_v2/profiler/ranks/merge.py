@@ -11,7 +11,6 @@ from ..record.descriptions import ThreadInfo
 from ..store.event_store import EventStore, Table
 from ..store.join import concat
 
-_TABLES = ("memory", "scratch", "held", "references", "owned")
 _IDS = (
     1 << 40
 )  # ids of nodes, launches, blocks and tensors are counted by each process: they are moved apart by so much
@@ -53,10 +52,18 @@ def _shift_store(store: EventStore, rank: int, pid: int, shift: int, base: int) 
         columns[name] = np.where(columns[name] > 0, columns[name] + base, columns[name])
     for name in ("sequence_nr", "correlation"):
         columns[name] = np.where(columns[name] >= 0, columns[name] + rank * _IDS, columns[name])
-    tables = {name: _shift_table(getattr(store, name), shift, rank) for name in _TABLES}
     meta = replace(store.metadata, start_ns=store.metadata.start_ns + shift, stop_ns=store.metadata.stop_ns + shift)
     threads = [_thread(thread, rank, pid, base) for thread in store.threads]
-    return store._replaced(columns, threads=threads, metadata=meta, **tables)
+    return store._replaced(
+        columns,
+        threads=threads,
+        metadata=meta,
+        memory=_shift_table(store.memory, shift, rank),
+        scratch=_shift_table(store.scratch, shift, rank),
+        held=_shift_table(store.held, shift, rank),
+        references=_shift_table(store.references, shift, rank),
+        owned=_shift_table(store.owned, shift, rank),
+    )
 
 
 def _shift_table(table: Table, shift: int, rank: int) -> Table:

@@ -49,15 +49,15 @@ def find_straggler(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]
         return None
     caused = np.bincount(met.last[counted], weights=met.waited_ns[counted], minlength=len(ranks))
     total = float(caused.sum())
-    place = int(np.argmax(caused))
-    waited = caused[place] / (len(ranks) - 1)
+    index = int(np.argmax(caused))
+    waited = caused[index] / (len(ranks) - 1)
     wall = float(np.median([rank.parts.sum() for rank in ranks]))
-    last_in = int((met.last[counted] == place).sum())
-    if total <= 0 or caused[place] < _SHARE * total or waited < _LEAST * wall:
+    last_in = int((met.last[counted] == index).sum())
+    if total <= 0 or caused[index] < _SHARE * total or waited < _LEAST * wall:
         return None
     doubt = max(found.uncertainty_ns or 0 for found in alignments)
-    cause, where, excess = _cause(ranks, place, waited)
-    rank, share = ranks[place].rank, float(caused[place] / total)
+    cause, where, excess = _cause(ranks, index, waited)
+    rank, share = ranks[index].rank, float(caused[index] / total)
     told = f"Rank {rank} holds the others up: {waited / max(wall, 1):.0%} of their time is waiting for it."
     sentence = f"{told} {_because(cause, where, excess, ranks)}"
     if doubt * last_in > waited:
@@ -68,20 +68,20 @@ def find_straggler(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]
 def _because(cause: str, where: str, excess: float, ranks: Sequence[RankSummary]) -> str:
     steps = max(len(ranks[0].step_number), 1)
     more = f"{excess / steps / 1e6:.3g} ms more in each step than the median of the others"
-    place = f", most of it in {where}" if where else ""
+    part = f", most of it in {where}" if where else ""
     return {
         "input": f"Its input takes {more}.",
-        "more work": f"It has more work: computing takes {more}{place}, with more calls or larger ones.",
-        "slower computation": f"The same work takes it longer: {more}{place}.",
-        "longer computation": f"Computing takes it longer, with as many calls: {more}{place}.",
+        "more work": f"It has more work: computing takes {more}{part}, with more calls or larger ones.",
+        "slower computation": f"The same work takes it longer: {more}{part}.",
+        "longer computation": f"Computing takes it longer, with as many calls: {more}{part}.",
         "Python or idle device": f"It spends {more} in Python, or with an idle device.",
     }.get(cause, "What it does meanwhile is not in the profile.")
 
 
-def _cause(ranks: Sequence[RankSummary], place: int, waited: float) -> tuple[str, str, float]:
+def _cause(ranks: Sequence[RankSummary], index: int, waited: float) -> tuple[str, str, float]:
     """(cause, where, how much more time than the median of the others)."""
     totals = np.array([rank.parts.sum(0) for rank in ranks], float)
-    excess = totals[place] - np.median(np.delete(totals, place, 0), axis=0)
+    excess = totals[index] - np.median(np.delete(totals, index, 0), axis=0)
     excess[Part.COMMUNICATION] = 0
     part = int(np.argmax(excess))
     if excess[part] < _EXPLAINS * waited:
@@ -90,39 +90,39 @@ def _cause(ranks: Sequence[RankSummary], place: int, waited: float) -> tuple[str
         return "input", "", excess[part]
     if part == Part.OTHER:
         return "Python or idle device", "", excess[part]
-    operator, cause = _operator(ranks, place)
-    return cause, _module(ranks, place) or operator, excess[part]
+    operator, cause = _operator(ranks, index)
+    return cause, _module(ranks, index) or operator, excess[part]
 
 
-def _excesses(tables: Sequence[dict[str, Cost]], place: int) -> dict[str, float]:
+def _excesses(tables: Sequence[dict[str, Cost]], index: int) -> dict[str, float]:
     """Per name: how much longer it took the rank than the median of the others."""
-    others = [table for i, table in enumerate(tables) if i != place]
+    others = [table for i, table in enumerate(tables) if i != index]
     zero = Cost(0, 0)
     return {
         name: cost.nanoseconds - float(np.median([table.get(name, zero).nanoseconds for table in others]))
-        for name, cost in tables[place].items()
+        for name, cost in tables[index].items()
     }
 
 
-def _module(ranks: Sequence[RankSummary], place: int) -> str:
+def _module(ranks: Sequence[RankSummary], index: int) -> str:
     """The innermost module that holds most of what took longer; "" where modules were not recorded."""
     tables = [rank.modules for rank in ranks]
     if not all(tables):
         return ""
-    excess = _excesses(tables, place)
+    excess = _excesses(tables, index)
     most = max(excess.values(), default=0.0)
     enough = [name for name, value in excess.items() if value >= 0.6 * most > 0]
-    return min(enough, key=lambda name: (tables[place][name].nanoseconds, name)) if enough else ""
+    return min(enough, key=lambda name: (tables[index][name].nanoseconds, name)) if enough else ""
 
 
-def _operator(ranks: Sequence[RankSummary], place: int) -> tuple[str, str]:
+def _operator(ranks: Sequence[RankSummary], index: int) -> tuple[str, str]:
     """(the operator that took longer by most, what that says about the work)."""
     tables = [rank.operators for rank in ranks]
-    excess = _excesses(tables, place)
+    excess = _excesses(tables, index)
     name = max(excess, key=lambda key: (excess[key], key), default="")
     costs = [table.get(name, Cost(0, 0)) for table in tables]
-    others = [cost for i, cost in enumerate(costs) if i != place]
+    others = [cost for i, cost in enumerate(costs) if i != index]
     calls, flops = (float(np.median([cost[field] for cost in others])) for field in (1, 2))
-    if costs[place].calls > calls * (1 + _SAME_WORK) or costs[place].flops > flops * (1 + _SAME_WORK):
+    if costs[index].calls > calls * (1 + _SAME_WORK) or costs[index].flops > flops * (1 + _SAME_WORK):
         return name, "more work"
     return name, "slower computation" if flops else "longer computation"
