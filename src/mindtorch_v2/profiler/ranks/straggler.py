@@ -15,6 +15,9 @@ from .summary import Cost, RankSummary
 _SHARE = 0.6  # of all waiting, that a straggler causes at least
 _LEAST = 0.02  # of the steps' time, that the others wait for it on average at least
 _EXPLAINS = 0.25  # of what the others wait, that a cause is at least
+_HOLDS = (
+    0.2  # of what a rank computes longer, the part that a module must hold to be named: backward passes are in none
+)
 _SAME_WORK = 0.05  # calls that differ by less are the same work
 
 
@@ -68,7 +71,7 @@ def find_straggler(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]
 def _because(cause: str, where: str, excess: float, ranks: Sequence[RankSummary]) -> str:
     steps = max(len(ranks[0].step_number), 1)
     more = f"{excess / steps / 1e6:.3g} ms more in each step than the median of the others"
-    part = f", most of it in {where}" if where else ""
+    part = f", above all in {where}" if where else ""
     return {
         "input": f"Its input takes {more}.",
         "more work": f"It has more work: computing takes {more}{part}, with more calls or larger ones.",
@@ -91,7 +94,7 @@ def _cause(ranks: Sequence[RankSummary], index: int, waited: float) -> tuple[str
     if part == Part.OTHER:
         return "Python or idle device", "", excess[part]
     operator, cause = _operator(ranks, index)
-    return cause, _module(ranks, index) or operator, excess[part]
+    return cause, _module(ranks, index, _HOLDS * excess[part]) or operator, excess[part]
 
 
 def _excesses(tables: Sequence[dict[str, Cost]], index: int) -> dict[str, float]:
@@ -104,14 +107,15 @@ def _excesses(tables: Sequence[dict[str, Cost]], index: int) -> dict[str, float]
     }
 
 
-def _module(ranks: Sequence[RankSummary], index: int) -> str:
-    """The innermost module that holds most of what took longer; "" where modules were not recorded."""
+def _module(ranks: Sequence[RankSummary], index: int, least: float) -> str:
+    """The innermost module that holds most of what took longer in modules; "" where modules were not recorded, or took
+    less than `least` nanoseconds longer."""
     tables = [rank.modules for rank in ranks]
     if not all(tables):
         return ""
     excess = _excesses(tables, index)
     most = max(excess.values(), default=0.0)
-    enough = [name for name, value in excess.items() if value >= 0.6 * most > 0]
+    enough = [name for name, value in excess.items() if value >= max(least, 0.6 * most) > 0]
     return min(enough, key=lambda name: (tables[index][name].nanoseconds, name)) if enough else ""
 
 

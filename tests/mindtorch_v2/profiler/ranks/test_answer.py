@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mindtorch_v2.profiler.ranks.answer import JobAnswer, RankRow
 from mindtorch_v2.profiler.ranks.meeting import Bandwidth
 from mindtorch_v2.profiler.ranks.merge import merge_stores
-from mindtorch_v2.profiler.ranks.summary import summarize
+from mindtorch_v2.profiler.ranks.summary import Cost, summarize
 from mindtorch_v2.profiler.record.kinds import Flag, Kind
 from mindtorch_v2.profiler.store.event_store import HeldTable, MemoryTable, OwnedTable, ReferenceTable
 
@@ -53,6 +55,14 @@ def test_the_straggler_is_named_with_its_cause() -> None:
     assert (found.rank, found.last_in, found.collectives, found.share) == (1, 4, 4, 1.0)
     assert (found.cause, found.where, found.excess_ns) == ("longer computation", "aten::mm", 4 * 3500)
     assert found.waited_ns == (16_000 + 12_000) // 2 and "Rank 1 holds the others up" in found.sentence
+
+
+def test_a_module_is_named_where_it_holds_what_takes_longer() -> None:
+    summaries = _job([5000, 9000, 6000]).ranks  # rank 1 computes 14,000 ns longer than the median of the others
+    for excess, where in ((100, "aten::mm"), (4000, "net")):
+        known = [replace(s, modules={"net": Cost(5000 + excess * (s.rank == 1), 4)}) for s in summaries]
+        found = JobAnswer(known).straggler
+        assert found is not None and found.where == where
 
 
 def test_slow_input_is_the_cause_where_it_is() -> None:
