@@ -100,7 +100,7 @@ SECTIONS.unshift({
       ],
       rows,
       { label: "Imbalance", sort: 1, limit: 20 },
-    );
+    ).root;
   },
   bandwidths(rows) {
     return makeTable(
@@ -115,7 +115,7 @@ SECTIONS.unshift({
       ],
       rows,
       { label: "Collectives", sort: 1, limit: 20 },
-    );
+    ).root;
   },
   clocks(rows) {
     return makeTable(
@@ -132,6 +132,6 @@ SECTIONS.unshift({
       ],
       rows,
       { label: "Clocks", sort: 0, descending: false, limit: 20, search: false },
-    );
+    ).root;
   },
 });
