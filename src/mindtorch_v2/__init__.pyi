@@ -104,6 +104,7 @@ from ._python.linalg import chain_matmul as chain_matmul
 from ._python.linalg import einsum as einsum
 from ._python.linalg import tensordot as tensordot
 from ._python.lobpcg import lobpcg as lobpcg
+from ._python.memory_methods import UntypedStorage as UntypedStorage
 from ._python.movement import block_diag as block_diag
 from ._python.movement import broadcast_tensors as broadcast_tensors
 from ._python.movement import cartesian_prod as cartesian_prod
@@ -143,7 +144,6 @@ from ._python.symbolic import sym_min as sym_min
 from ._python.symbolic import sym_not as sym_not
 from ._python.symbolic import sym_sqrt as sym_sqrt
 from ._python.symbolic import sym_sum as sym_sum
-from ._python.tensor_methods import UntypedStorage as UntypedStorage
 from ._python.tensor_str import set_printoptions as set_printoptions
 from ._serialization.file_reader import PyTorchFileReader as PyTorchFileReader
 from ._shape import Size as Size

@@ -36,6 +36,11 @@ class device:
     """`device("cpu")`, `device("name", 1)`, `device("name:1")`: a type and an optional index.
 
     A bare index means an accelerator.
+
+    >>> torch.device("cpu", 0)
+    device(type='cpu', index=0)
+    >>> torch.device("meta").type
+    'meta'
     """
 
     __slots__ = ("type", "index")
@@ -114,13 +119,23 @@ _default: device = CPU
 
 
 def get_default() -> device:
-    """The device of factories that name none: the innermost `with device(...)`, else the default."""
+    """The device of factories that name none: the innermost `with device(...)`, else the default.
+
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
     stack = _stack()
     return stack[-1] if stack else _default
 
 
 def set_default(d: Any) -> None:
-    """Sets the device on which tensors are made without one; None means the CPU."""
+    """Sets the device on which tensors are made without one; None means the CPU.
+
+    >>> torch.set_default_device("meta")
+    >>> torch.ones(1).device
+    device(type='meta')
+    >>> torch.set_default_device(None)
+    """
     global _default
     _default = CPU if d is None else device(d)
 

@@ -9,6 +9,9 @@ from typing import Any
 def get_device_module(device: Any = None) -> ModuleType:
     """The module of a device (`torch.cpu`, `torch.<accelerator>`); without one, that of the accelerator that is
     here, else `torch.cpu`.
+
+    >>> torch.get_device_module("cpu").is_available()
+    True
     """
     from importlib import import_module
 

@@ -25,6 +25,9 @@ class dtype:
     cpp_name, word  its names in C++ and in PyTorch's messages: "c10::Half" and "Half"
     wide            the type that kernels compute in, which for 16-bit and shorter floating types is a wider one;
     else None
+
+    >>> torch.float32.itemsize, torch.float32.is_floating_point
+    (4, True)
     """
 
     __slots__ = (
@@ -195,12 +198,22 @@ def __getattr__(name: str) -> dtype:
 
 
 def get_default_dtype() -> dtype:
-    """The type of floating-point tensors that are made without one."""
+    """The type of floating-point tensors that are made without one.
+
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Sets the type of floating-point literals. Raises TypeError for anything but a floating type."""
+    """Sets the type of floating-point literals. Raises TypeError for anything but a floating type.
+
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.ones(1).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     global _default
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
@@ -257,7 +270,11 @@ PROMOTION: dict[tuple[dtype, dtype], dtype | None] = {(a, b): _join(a, b) for a 
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest type that holds both, by PyTorch's lattice; RuntimeError for pairs that have none."""
+    """The smallest type that holds both, by PyTorch's lattice; RuntimeError for pairs that have none.
+
+    >>> torch.promote_types(torch.int32, torch.float16)
+    torch.float16
+    """
     found = PROMOTION[a, b]
     if found is None:
         kinds = "Float8 Types" if a in FLOAT8 or b in FLOAT8 else "uint16, uint32, uint64 types"
@@ -295,7 +312,11 @@ class _Limits:
 
 
 class finfo(_Limits):
-    """Numerical limits of a floating type: eps, max, min, tiny, smallest_normal, resolution, bits."""
+    """Numerical limits of a floating type: eps, max, min, tiny, smallest_normal, resolution, bits.
+
+    >>> torch.finfo(torch.float32).bits, torch.finfo(torch.float32).eps
+    (32, 1.1920928955078125e-07)
+    """
 
     def __init__(self, d: dtype | None = None) -> None:
         d = d or _default
@@ -315,7 +336,11 @@ class finfo(_Limits):
 
 
 class iinfo(_Limits):
-    """Numerical limits of an integer type: max, min, bits."""
+    """Numerical limits of an integer type: max, min, bits.
+
+    >>> torch.iinfo(torch.int8).max
+    127
+    """
 
     def __init__(self, d: dtype) -> None:
         if d.category == 0:

@@ -10,7 +10,11 @@ from typing import Any
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple whose slices and sums stay Sizes."""
+    """The shape of a tensor: a tuple whose slices and sums stay Sizes.
+
+    >>> torch.Size([2, 3]).numel()
+    6
+    """
 
     def __new__(cls, sizes: Iterable[int] = ()) -> Size:
         made = tuple.__new__(cls, sizes)

@@ -87,7 +87,14 @@ else:
 
 
 class Tensor(TensorFields, metaclass=_TensorMeta):
-    """A multi-dimensional array of one element type, on one device, that can take part in differentiation."""
+    """A multi-dimensional array of one element type, on one device, that can take part in differentiation.
+
+    >>> x = torch.tensor([[1., 2.], [3., 4.]], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([[2., 4.],
+            [6., 8.]])
+    """
 
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
     _overrides = False  # whether the class's __torch_function__ is asked before operators
@@ -101,7 +108,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     # --- shape and layout -------------------------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
-        """The sizes of all dimensions."""
+        """The sizes of all dimensions.
+
+        >>> torch.zeros(2, 3).shape
+        torch.Size([2, 3])
+        """
         return tuple.__new__(Size, self._array.shape)
 
     @overload
@@ -109,7 +120,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     @overload
     def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Size | int:
-        """The shape, or one of its sizes."""
+        """The shape, or one of its sizes.
+
+        >>> torch.zeros(2, 3).size(1)
+        3
+        """
         if dim is None:
             return tuple.__new__(Size, self._array.shape)
         shape = self._array.shape
@@ -124,18 +139,30 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> torch.zeros(2, 3).dim()
+        2
+        """
         return self._array.ndim
 
     ndimension = dim
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> torch.zeros(2, 3).ndim
+        2
+        """
         return self._array.ndim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        >>> torch.zeros(2, 3).nelement()
+        6
+        """
         return self._array.size
 
     nelement = numel
@@ -145,7 +172,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """Steps in elements between neighbours along each dimension."""
+        """Steps in elements between neighbours along each dimension.
+
+        >>> torch.zeros(2, 3).stride()
+        (3, 1)
+        """
         item = self._array.itemsize
         strides = (
             tuple([s // item for s in self._array.strides])
@@ -159,7 +190,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return strides[dim]
 
     def storage_offset(self) -> int:
-        """The position of the first element in the storage, in elements."""
+        """The position of the first element in the storage, in elements.
+
+        >>> torch.arange(4)[2:].storage_offset()
+        2
+        """
         from ._storage import root_array
 
         root = root_array(self._array)
@@ -168,11 +203,20 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         ) // self._array.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element.
+
+        >>> x = torch.ones(2)
+        >>> x.data_ptr() == x[:1].data_ptr()
+        True
+        """
         return self._array.__array_interface__["data"][0]
 
     def element_size(self) -> int:
-        """The size of one element in bytes."""
+        """The size of one element in bytes.
+
+        >>> torch.ones(2).element_size()
+        4
+        """
         return self._array.itemsize
 
     @property
@@ -182,11 +226,19 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
 
     @property
     def nbytes(self) -> int:
-        """The size of all elements in bytes."""
+        """The size of all elements in bytes.
+
+        >>> torch.ones(3).nbytes
+        12
+        """
         return self._array.size * self._array.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie in memory in row-major order, or in the order of the given memory format."""
+        """Whether the elements lie in memory in row-major order, or in the order of the given memory format.
+
+        >>> torch.zeros(2, 3).T.is_contiguous()
+        False
+        """
         if memory_format is channels_last or memory_format is channels_last_3d:
             last = self._array.ndim == (4 if memory_format is channels_last else 5)
             return last and bool(np.moveaxis(self._array, 1, -1).flags.c_contiguous)
@@ -195,7 +247,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     # --- type and device --------------------------------------------------------------------------------------------
     @property
     def device(self) -> Device:
-        """The device that holds the data."""
+        """The device that holds the data.
+
+        >>> torch.ones(2).device
+        device(type='cpu')
+        """
         return self._device or DEVICE_OF_KEY[self._keys & DEVICES]
 
     @property
@@ -209,11 +265,19 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return strided
 
     def is_floating_point(self) -> bool:
-        """Whether the elements are floating-point numbers (complex ones are not)."""
+        """Whether the elements are floating-point numbers (complex ones are not).
+
+        >>> torch.ones(1).is_floating_point()
+        True
+        """
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
+        """Whether the elements are complex numbers.
+
+        >>> torch.tensor([1j]).is_complex()
+        True
+        """
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:
@@ -254,7 +318,12 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
 
 
 class Parameter(Tensor):
-    """A tensor that a module trains: it shows up in `Module.parameters()`."""
+    """A tensor that a module trains: it shows up in `Module.parameters()`.
+
+    >>> nn.Parameter(torch.tensor([1., 2.]))
+    Parameter containing:
+    tensor([1., 2.], requires_grad=True)
+    """
 
     if TYPE_CHECKING:
 
@@ -262,7 +331,11 @@ class Parameter(Tensor):
 
 
 class layout:
-    """How elements are laid out: `torch.strided`, `torch.sparse_coo`, ..."""
+    """How elements are laid out: `torch.strided`, `torch.sparse_coo`, ...
+
+    >>> torch.ones(2).layout
+    torch.strided
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -275,7 +348,11 @@ class layout:
 
 
 class memory_format(layout):
-    """An order of dimensions in memory."""
+    """An order of dimensions in memory.
+
+    >>> torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last).stride()
+    (8, 1, 4, 2)
+    """
 
 
 strided = layout("strided")

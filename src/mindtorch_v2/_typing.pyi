@@ -11,7 +11,7 @@ from ._device import device
 from ._dtype import dtype
 from ._backends.generators import Generator
 from ._tensor import Tensor, layout, memory_format
-from ._python.tensor_methods import UntypedStorage
+from ._python.memory_methods import UntypedStorage
 
 _bool: TypeAlias = bool
 _complex: TypeAlias = complex

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _accelerators, _device
 from ._files import atomic_file
-from ._python.tensor_methods import UntypedStorage
+from ._python.memory_methods import UntypedStorage
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
 from ._serialization.pickler import CheckpointPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
@@ -60,6 +60,13 @@ def save(
     """Writes an object (typically a state dict) to a path or a binary file. PyTorch 2.13 can load the file.
 
     A path gets the file when it is complete: an error leaves what was there, and several may save to one path at once.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"w": torch.tensor([1, 2])}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'w': tensor([1, 2])}
     """
     if pickle_module is not pickle or not _use_new_zipfile_serialization:
         raise ValueError("only the standard pickle module and the zip format are supported")
@@ -166,6 +173,13 @@ def load(
 
     weights_only (the default) builds tensors and plain containers only: a file that asks for anything else gets an
     UnpicklingError, and none of its code runs. With weights_only=False the file may run arbitrary code.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"w": torch.tensor([1, 2])}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'w': tensor([1, 2])}
     """
     restricted = weights_only is None or weights_only
     if pickle_module is not None and pickle_module is not pickle:

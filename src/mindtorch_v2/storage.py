@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from . import _dtype as _dt
-from ._python.tensor_methods import UntypedStorage
+from ._python.memory_methods import UntypedStorage
 from ._tensor import Tensor
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 class TypedStorage:
-    """The memory behind a tensor and its views, as elements of the tensor's type."""
+    """The memory behind a tensor and its views, as elements of the tensor's type.
+
+    >>> torch.FloatStorage([1., 2.]).tolist()
+    [1.0, 2.0]
+    """
 
     dtype: Any = None
 
@@ -99,7 +103,12 @@ def _storage_class(word: str, dtype: _dt.dtype) -> type:
     return type(
         f"{word}Storage",
         (TypedStorage,),
-        {"dtype": dtype, "__module__": __name__, "__doc__": f"The memory behind tensors of {dtype}."},
+        {
+            "dtype": dtype,
+            "__module__": __name__,
+            "__doc__": f"The memory of a tensor of {dtype} and its views, as elements.\n\n"
+            f">>> torch.{word}Storage([1, 0]).dtype\n{dtype}",
+        },
     )
 
 

@@ -33,7 +33,7 @@ PySymType = Union[int, float, bool]
 
 def __getattr__(name: str) -> Any:
     if name == "Storage":
-        from ._python.tensor_methods import UntypedStorage
+        from ._python.memory_methods import UntypedStorage
 
         return UntypedStorage
     raise AttributeError(f"module 'torch.types' has no attribute '{name}'")

@@ -32,7 +32,7 @@ LOOKS_UP = {
     # a layer that must be differentiable again is run step by step
     ("_autograd/derivatives/rnn.py", "_backends"),
     ("_backends/composite/rnn.py", "_python"),  # torch.tensor
-    ("_python/tensor_methods.py", "autograd"),  # Tensor.backward with arguments
+    ("_python/autograd_methods.py", "autograd"),  # Tensor.backward with arguments
 }
 
 

@@ -111,6 +111,19 @@ class _FunctionMeta(type):
 class Function(metaclass=_FunctionMeta):
     """Base of user-defined operations: static `forward(ctx, *args)` (or `forward(*args)` with `setup_context`) and
     `backward`.
+
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return 2 * ctx.saved_tensors[0] * grad
+    >>> x = torch.tensor([3.], requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor([6.])
     """
 
     _node_class: Any

@@ -65,7 +65,14 @@ class _Mode(modes.Switch):
 
 
 class no_grad(_Mode):
-    """Operations inside record no gradients."""
+    """Operations inside record no gradients.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     _changes = {"grad": False}
 
@@ -74,7 +81,14 @@ class no_grad(_Mode):
 
 
 class enable_grad(_Mode):
-    """Operations inside record gradients, also within `no_grad`."""
+    """Operations inside record gradients, also within `no_grad`.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     _changes = {"grad": True}
 
@@ -90,7 +104,14 @@ class _GradSwitch(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Switches recording on or off, as a function call or for a block."""
+    """Switches recording on or off, as a function call or for a block.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.set_grad_enabled(False):
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     prev = True
 
@@ -113,7 +134,13 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """No gradients, and the tensors made inside can never take part in autograd."""
+    """No gradients, and the tensors made inside can never take part in autograd.
+
+    >>> with torch.inference_mode():
+    ...     y = torch.ones(2) * 2
+    >>> y.is_inference()
+    True
+    """
 
     _special = True
 
@@ -133,10 +160,20 @@ class inference_mode(_Mode):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread record gradients."""
+    """Whether operations of this thread record gradients.
+
+    >>> with torch.no_grad():
+    ...     torch.is_grad_enabled()
+    False
+    """
     return modes.state.grad
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode.
+
+    >>> with torch.inference_mode():
+    ...     torch.is_inference_mode_enabled()
+    True
+    """
     return modes.state.inference

@@ -11,7 +11,12 @@ from .cpu.generator import CPUGenerator
 
 
 class Generator:
-    """A stream of random numbers. The same seed gives the same numbers as PyTorch's CPU generator."""
+    """A stream of random numbers. The same seed gives the same numbers as PyTorch's CPU generator.
+
+    >>> g = torch.Generator().manual_seed(0)
+    >>> torch.rand(2, generator=g).shape
+    torch.Size([2])
+    """
 
     __slots__ = ("_stream", "_device", "_offset", "__weakref__")
 

@@ -52,7 +52,7 @@ def _want_grad(t: Tensor) -> None:
 
 def _call_pinned(call: Any, requires_grad: bool, **args: Any) -> Tensor:
     """What `pin_memory=True` does: the same call, its result in host memory that an accelerator reaches directly."""
-    from .._python.tensor_methods import pinned_result
+    from .._python.memory_methods import pinned_result
 
     made = pinned_result(call(**args))
     if requires_grad:

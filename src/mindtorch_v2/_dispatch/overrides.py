@@ -61,7 +61,13 @@ def become(t: Any, cls: Any) -> Any:
 
 
 def as_subclass(self: Tensor, cls: Any) -> Any:
-    """The same memory and edge, as an instance of the class."""
+    """The same memory and edge, as an instance of the class.
+
+    >>> class Image(torch.Tensor):
+    ...     pass
+    >>> type(torch.ones(2).as_subclass(Image)).__name__
+    'Image'
+    """
     from .namespace import aten
 
     if not isinstance(cls, type) or not issubclass(cls, Tensor):

@@ -105,6 +105,9 @@ def compile(
 
     A module comes wrapped in an `OptimizedModule`, a function in a function of the same name; without `model`, a
     decorator.
+
+    >>> torch.compile(lambda x: x + 1)(torch.tensor([1, 2]))
+    tensor([2, 3])
     """
     if model is None:
         return lambda target: compile(

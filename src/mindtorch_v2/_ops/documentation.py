@@ -1,7 +1,8 @@
 """Docstrings of operators: the text in `docs/<family>.md`, with signatures and facts read off the declaration.
 
 A file holds one section per operator, `## add`, or `## absolute = abs` for another name of one. A section is a
-summary in one sentence, then what else a caller has to know, then examples in doctest's form.
+summary in one sentence, then what else a caller has to know, then examples in doctest's form. The section of an
+operator that writes in place (`## add_`) may consist of examples alone: the rest is said by `## add`.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ def text_of(base: str) -> str | None:
     """The section of an operator; of one that writes in place and has none, that of the operator it is the form of."""
     overloads = OVERLOADS[base]
     text = sections(overloads[0].family).get(base)
-    if text is None and base.endswith("_") and base[:-1] in OVERLOADS:
+    if _is_derived(base, text):
         origin = text_of(base[:-1])
         return (
             origin
             and f"Writes the result of `{base[:-1]}` into the tensor itself, and returns "
-            f"it.\n\n{_without_examples(origin)}"
+            f"it.\n\n{_without_examples(origin)}\n\n{text or ''}".strip()
         )
     if text is not None and text.startswith("= "):
         target = text[2:]
@@ -74,6 +75,13 @@ def text_of(base: str) -> str | None:
     return text
 
 
+def _is_derived(base: str, text: str | None) -> bool:
+    """Whether an operator that writes in place is described by the one it is the form of: its own section has at most
+    examples.
+    """
+    return base.endswith("_") and base[:-1] in OVERLOADS and (not text or text.startswith(">>> "))
+
+
 def _without_examples(text: str) -> str:
     return text.partition(">>> ")[0].strip()
 
@@ -83,7 +91,7 @@ def _origin(base: str) -> list[Op]:
     text = sections(OVERLOADS[base][0].family).get(base, "")
     if text.startswith("= "):
         return _origin(text[2:])
-    return OVERLOADS[base[:-1]] if base.endswith("_") and not text and base[:-1] in OVERLOADS else OVERLOADS[base]
+    return OVERLOADS[base[:-1]] if _is_derived(base, text) else OVERLOADS[base]
 
 
 def facts(base: str, text: str) -> list[str]:

@@ -65,6 +65,9 @@ def result_type(*operands: Any) -> dt.dtype:
     Operands count in three classes (tensors with dimensions, 0-dim tensors, numbers); a class decides only if
     its category (bool < int < float < complex) is above that of the classes before it. A floating type keeps its width
     when it becomes complex.
+
+    >>> torch.result_type(torch.tensor([1]), 2.5)
+    torch.float32
     """
     dims: dt.dtype | None = None
     zero: dt.dtype | None = None

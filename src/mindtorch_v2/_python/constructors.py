@@ -67,6 +67,10 @@ class TypedConstructor:
         self.dtype = dtype
         self.__name__ = self.__qualname__ = f"{type_word(dtype)}Tensor"
         self.__module__ = "mindtorch_v2"
+        self.__doc__ = (
+            f"Makes tensors of {dtype} from sizes or from data, and answers isinstance for them.\n\n"
+            f">>> torch.{self.__name__}([[1, 2]]).shape\ntorch.Size([1, 2])"
+        )
 
     def __call__(self, *args: Any) -> Tensor:
         return make_legacy(self.dtype, *args)

@@ -12,25 +12,38 @@ legacy_contiguous_format = contiguous_format
 
 
 def is_warn_always_enabled() -> bool:
-    """False: warnings follow Python's own filters."""
+    """False: warnings follow Python's own filters.
+
+    >>> torch.is_warn_always_enabled()
+    False
+    """
     return False
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: numbers too small to be normal are always kept; the processor's mode is not changed."""
+    """False: numbers too small to be normal are always kept; the processor's mode is not changed.
+
+    >>> torch.set_flush_denormal(False)
+    False
+    """
     return False
 
 
 def set_num_interop_threads(n: int) -> None:
     """Operators are not run in parallel with each other, so only 1 changes nothing; other numbers are accepted as an
     upper bound.
+
+    >>> torch.set_num_interop_threads(1)
     """
     if n <= 0:
         raise RuntimeError("Expected positive number of threads")
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Sets the default dtype by the type of a tensor (`torch.DoubleTensor` or its name)."""
+    """Sets the default dtype by the type of a tensor (`torch.DoubleTensor` or its name).
+
+    >>> torch.set_default_tensor_type(torch.FloatTensor)
+    """
     from .. import _dtype
 
     warnings.warn(

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _accelerators, _device
 from .._tensor import Tensor
-from .tensor_methods import UntypedStorage
+from .memory_methods import UntypedStorage
 
 _ROOT = __name__.partition(".")[0]
 

@@ -58,6 +58,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor over the memory of an object that speaks DLPack, or of a capsule.
 
     `copy` True gives it memory of its own.
+
+    >>> torch.from_dlpack(torch.tensor([1, 2]))
+    tensor([1, 2])
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":

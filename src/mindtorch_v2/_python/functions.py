@@ -50,47 +50,79 @@ globals().update({name: getattr(public, name) for name in (*_LINALG, *_REDUCTION
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Whether `obj` is a tensor.
+
+    >>> torch.is_tensor(torch.ones(1)), torch.is_tensor([1.])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether `obj` is a storage."""
-    from .tensor_methods import UntypedStorage
+    """Whether `obj` is a storage.
+
+    >>> torch.is_storage(torch.ones(1).untyped_storage())
+    True
+    """
+    from .memory_methods import UntypedStorage
 
     return isinstance(obj, UntypedStorage)
 
 
 @overridable
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating-point numbers (complex ones are not)."""
+    """Whether the elements are floating-point numbers (complex ones are not).
+
+    >>> torch.is_floating_point(torch.ones(1)), torch.is_floating_point(torch.tensor([1]))
+    (True, False)
+    """
     return input.dtype.is_floating_point
 
 
 @overridable
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
+    """Whether the elements are complex numbers.
+
+    >>> torch.is_complex(torch.tensor([1j]))
+    True
+    """
     return input.dtype.is_complex
 
 
 @overridable
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    >>> torch.numel(torch.zeros(2, 3))
+    6
+    """
     return input.numel()
 
 
 def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
-    """Whether a result of one type may be written into another."""
+    """Whether a result of one type may be written into another.
+
+    >>> torch.can_cast(torch.float32, torch.int64)
+    False
+    """
     return dt.can_cast(from_, to)
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that the given shapes broadcast to."""
+    """The shape that the given shapes broadcast to.
+
+    >>> torch.broadcast_shapes((3, 1), (2,))
+    torch.Size([3, 2])
+    """
     return Size(_broadcast(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
 
 
 def typename(obj: Any) -> str:
-    """The full name of an object's type; of a tensor its legacy type, such as "torch.FloatTensor"."""
+    """The full name of an object's type; of a tensor its legacy type, such as "torch.FloatTensor".
+
+    >>> torch.typename(torch.tensor([1]))
+    'torch.LongTensor'
+    """
     if isinstance(obj, Tensor):
         return obj.type()
     kind = type(obj)
@@ -101,12 +133,19 @@ def get_num_threads() -> int:
     """How many threads work on one operation.
 
     At first, as many as there are processors, or what OMP_NUM_THREADS says.
+
+    >>> torch.get_num_threads() >= 1
+    True
     """
     return _native.get_num_threads()
 
 
 def get_num_interop_threads() -> int:
-    """How many threads run independent operations at once: always 1."""
+    """How many threads run independent operations at once: always 1.
+
+    >>> torch.get_num_interop_threads() >= 1
+    True
+    """
     return 1
 
 
@@ -115,6 +154,8 @@ def set_num_threads(n: int) -> None:
     and oneDNN. Products may round differently with another number. Until it is called, it is what OMP_NUM_THREADS,
     OPENBLAS_NUM_THREADS or MKL_NUM_THREADS say, or the processors that the process may use. numpy's BLAS, where that is
     an OpenBLAS, works on one thread; without the native kernels it gets this number.
+
+    >>> torch.set_num_threads(torch.get_num_threads())
     """
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
@@ -123,9 +164,16 @@ def set_num_threads(n: int) -> None:
 
 
 def set_warn_always(b: bool) -> None:
-    """Accepted for compatibility: warnings here follow Python's own filters."""
+    """Accepted for compatibility: warnings here follow Python's own filters.
+
+    >>> torch.set_warn_always(False)
+    """
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True, for programs that ask: nothing here depends on the C++ library."""
+    """True, for programs that ask: nothing here depends on the C++ library.
+
+    >>> torch.compiled_with_cxx11_abi()
+    True
+    """
     return True

@@ -94,7 +94,11 @@ def _invert(self: Tensor) -> Tensor:
 
 
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Elements of this tensor where the condition holds, of `other` elsewhere."""
+    """Elements of this tensor where the condition holds, of `other` elsewhere.
+
+    >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), 0)
+    tensor([1, 0])
+    """
     return aten.where(condition, self, other)
 
 
@@ -102,7 +106,11 @@ _where.__qualname__, _where.__module__ = "Tensor.where", "mindtorch_v2"
 
 
 def _polygamma(self: Tensor, n: int) -> Tensor:
-    """The n-th derivative of the digamma function of every element: `torch.polygamma(n, self)`."""
+    """The n-th derivative of the digamma function of every element: `torch.polygamma(n, self)`.
+
+    >>> torch.tensor([1.]).polygamma(1)
+    tensor([1.6449])
+    """
     return aten.polygamma(n, self)
 
 

@@ -35,6 +35,9 @@ def _subscript(labels: Sequence[Any]) -> str:
 def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
     """Sums of products of elements, by labels: `einsum("ij,jk->ik", a, b)` or `einsum(a, [0, 1], b, [1, 2], [0,
     2])`.
+
+    >>> torch.einsum("ij,j->i", torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 10]))
+    tensor([21, 43])
     """
     if len(args) < 2:
         raise ValueError(
@@ -61,7 +64,11 @@ def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
 def tensordot(
     a: Tensor, b: Tensor, dims: Any = 2, dims_other: Sequence[int] | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the dimensions in two lists."""
+    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the dimensions in two lists.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    """
     if dims_other is not None:
         first, second = dims, dims_other
     elif isinstance(dims, Tensor) and dims.numel() > 1:
@@ -81,7 +88,12 @@ def tensordot(
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of matrices in the order that costs least."""
+    """The product of matrices in the order that costs least.
+
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 1)])
+    tensor([[3.],
+            [3.]])
+    """
     given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
     made = aten.overload("chain_matmul")(list(given))
     if len(given) == 1 and out is not None:  # copied into whatever type `out` has
@@ -93,7 +105,11 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = "use_mm_for_euclid_dist_if_necessary"
 ) -> Tensor:
-    """The p-norm distance between every row of `x1` and every row of `x2`."""
+    """The p-norm distance between every row of `x1` and every row of `x2`.
+
+    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
     if isinstance(compute_mode, str):
         if compute_mode not in _CDIST_MODES:
             raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

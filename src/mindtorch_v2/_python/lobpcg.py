@@ -28,6 +28,10 @@ def lobpcg(
 
     With `B`, symmetric positive definite, those of A x = lambda B x. They are computed by a whole decomposition and not
     iteratively: `X`, `iK`, `niter`, `tol`, `method`, `tracker` and the settings of orthogonalisation change nothing.
+
+    >>> values, vectors = torch.lobpcg(torch.diag(torch.arange(1., 10.)), k=1, X=torch.ones(9, 1))
+    >>> vectors.shape
+    torch.Size([9, 1])
     """
     if A.shape[-2] != A.shape[-1]:
         raise AssertionError(f"A must be square, got shape {A.shape}")

@@ -64,7 +64,11 @@ def _parse_to(
 
 
 def to(self: Tensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> Tensor:
-    """A tensor of another type or on another device; the tensor itself if nothing changes."""
+    """A tensor of another type or on another device; the tensor itself if nothing changes.
+
+    >>> torch.tensor([1, 2]).to(torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
+    """
     if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype and memory_format is None:
         return _to_dtype(self, args[0])
     device, dtype, non_blocking, copy = _parse_to(args, **kwargs)
@@ -97,17 +101,25 @@ def _type_method(name: str, dtype: dt.dtype) -> Any:
         return _to_dtype(self, dtype) if memory_format is None else _to_dtype(self, dtype, False, False, memory_format)
 
     convert.__name__, convert.__qualname__ = name, f"Tensor.{name}"
-    convert.__doc__ = f"The tensor as {dtype!r}."
+    convert.__doc__ = f"The tensor as {dtype!r}.\n\n>>> torch.tensor([1, 0]).{name}().dtype\n{dtype!r}"
     return convert
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor in host memory."""
+    """The tensor in host memory.
+
+    >>> torch.ones(2).cpu().device
+    device(type='cpu')
+    """
     return _to_layout(self, device=_device.CPU, memory_format=memory_format)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in row-major order, else a copy that does."""
+    """The tensor itself if its elements lie in row-major order, else a copy that does.
+
+    >>> torch.zeros(2, 3).T.contiguous().stride()
+    (2, 1)
+    """
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if memory_format is None or memory_format is contiguous_format:
@@ -147,7 +159,11 @@ def _view(self: Tensor, *size: Any) -> Tensor:
 
 
 def squeeze(input: Tensor, dim: Any = _NOT_GIVEN) -> Tensor:
-    """The tensor without its dimensions of size 1, or without those named."""
+    """The tensor without its dimensions of size 1, or without those named.
+
+    >>> torch.squeeze(torch.zeros(1, 3, 1)).shape
+    torch.Size([3])
+    """
     if dim.__class__ is int:
         return aten.overload("squeeze.dim")(input, dim)
     if dim is _NOT_GIVEN:
@@ -162,7 +178,11 @@ def squeeze(input: Tensor, dim: Any = _NOT_GIVEN) -> Tensor:
 def split(
     tensor: Tensor, split_size_or_sections: Any = _NOT_GIVEN, dim: int = 0, *, split_size: Any = _NOT_GIVEN
 ) -> Sequence[Tensor]:
-    """Pieces of a size, or of the sizes in a list, along `dim`."""
+    """Pieces of a size, or of the sizes in a list, along `dim`.
+
+    >>> [piece.tolist() for piece in torch.split(torch.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
     sections = split_size if split_size_or_sections is _NOT_GIVEN else split_size_or_sections
     if isinstance(sections, (list, tuple)):
         return tuple(aten.split_with_sizes(tensor, sections, dim))
@@ -175,24 +195,47 @@ def _as_list(tensors: tuple[Any, ...]) -> list[Any]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors expanded to their common shape."""
+    """The tensors expanded to their common shape.
+
+    >>> a, b = torch.broadcast_tensors(torch.ones(2, 1), torch.zeros(3))
+    >>> a.shape, b.shape
+    (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
     return tuple(aten.overload("broadcast_tensors")(_as_list(tensors)))
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Grids of coordinates from 1-dim tensors."""
+    """Grids of coordinates from 1-dim tensors.
+
+    >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
+    >>> x
+    tensor([[1, 1],
+            [2, 2]])
+    """
     if indexing is None:
         return tuple(aten.overload("meshgrid")(_as_list(tensors)))
     return tuple(aten.overload("meshgrid.indexing")(_as_list(tensors), indexing=indexing))
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element of each tensor, as rows."""
+    """All combinations of one element of each tensor, as rows.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([5, 6]))
+    tensor([[1, 5],
+            [1, 6],
+            [2, 5],
+            [2, 6]])
+    """
     return aten.overload("cartesian_prod")(_as_list(tensors))
 
 
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the given ones along its diagonal."""
+    """A matrix with the given ones along its diagonal.
+
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3]]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
     return aten.overload("block_diag")(_as_list(tensors))
 
 
@@ -204,7 +247,8 @@ def _atleast(name: str) -> Any:
 
     lift.__name__ = lift.__qualname__ = name
     lift.__module__ = "mindtorch_v2"
-    lift.__doc__ = f"The tensors with at least {name[8]} dimensions."
+    rank = name[8]
+    lift.__doc__ = f"The tensors with at least {rank} dimensions.\n\n>>> torch.{name}(torch.tensor(1)).dim()\n{rank}"
     return lift
 
 

@@ -68,6 +68,9 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 
     spacing     the distance of neighbouring samples, for all or for each dimension, or the coordinates of the samples.
     edge_order  the order of the differences at the ends, 1 or 2.
+
+    >>> torch.gradient(torch.tensor([1., 4., 9.]))[0]
+    tensor([3., 4., 5.])
     """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
@@ -105,7 +108,11 @@ def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Flat positions as one tensor of coordinates for every dimension of `shape`."""
+    """Flat positions as one tensor of coordinates for every dimension of `shape`.
+
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
     if isinstance(shape, Tensor):
         raise TypeError("expected shape to be int or sequence of ints, but got Tensor")
     if not isinstance(shape, (int, list, tuple)):
@@ -126,7 +133,12 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def histogramdd(
     input: Tensor, bins: Any, range: Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """How many points [..., n] fall into the boxes of a grid of n dimensions; returns (hist, bin_edges)."""
+    """How many points [..., n] fall into the boxes of a grid of n dimensions; returns (hist, bin_edges).
+
+    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
     n = input.shape[-1]
     if isinstance(bins, int):
         bins = [bins] * n
@@ -158,7 +170,12 @@ def histogramdd(
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """The packed LU factors and pivots of matrices; an older form of `torch.linalg.lu_factor`."""
+    """The packed LU factors and pivots of matrices; an older form of `torch.linalg.lu_factor`.
+
+    >>> LU, pivots = torch.lu(torch.tensor([[2., 1.], [4., 3.]]))
+    >>> pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
     factors, pivots, infos = public.linalg_lu_factor_ex(A, pivot=pivot)
     made = (factors, pivots, infos) if get_infos else (factors, pivots)
     if out is not None:
@@ -189,7 +206,12 @@ def _product_adjoint(A: Any, M: Any, X: Tensor) -> Tensor:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) with U diag(S) V^H near A - M, of rank q."""
+    """(U, S, V) with U diag(S) V^H near A - M, of rank q.
+
+    >>> U, S, V = torch.svd_lowrank(torch.randn(5, 3), q=2)
+    >>> U.shape, S.shape, V.shape
+    (torch.Size([5, 2]), torch.Size([2]), torch.Size([3, 2]))
+    """
     q = 6 if q is None else q
     m, n = A.shape[-2:]
     if M is not None:
@@ -204,7 +226,12 @@ def svd_lowrank(
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V): the first q principal components of the rows of A, whose means are taken away first with `center`."""
+    """(U, S, V): the first q principal components of the rows of A, whose means are taken away first with `center`.
+
+    >>> U, S, V = torch.pca_lowrank(torch.randn(5, 3), q=2)
+    >>> U.shape, S.shape, V.shape
+    (torch.Size([5, 2]), torch.Size([2]), torch.Size([3, 2]))
+    """
     m, n = A.shape[-2:]
     if q is None:
         q = min(6, m, n)

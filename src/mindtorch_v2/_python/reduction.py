@@ -23,6 +23,9 @@ def norm(
 ) -> Tensor:
     """The p-norm of all elements, or along `dim`; "fro" is the 2-norm of the elements, "nuc" the nuclear norm of
     matrices.
+
+    >>> torch.norm(torch.tensor([3., 4.]))
+    tensor(5.)
     """
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if p == "nuc":
@@ -52,6 +55,9 @@ def unique(
 ) -> Any:
     """The distinct values in order, or the distinct slices along `dim`; on request where each element went, and how
     often each value occurs.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]))
+    tensor([1, 3])
     """
     if dim is None:
         found = aten._unique2(input, sorted, return_inverse, return_counts)
@@ -63,13 +69,22 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without immediate repetitions."""
+    """The values without immediate repetitions.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
     found = aten.overload("unique_consecutive")(input, return_inverse, return_counts, dim)
     return _requested_results(found, return_inverse, return_counts)
 
 
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """The coordinates of the elements that are not zero: one row each, or one tensor per dimension."""
+    """The coordinates of the elements that are not zero: one row each, or one tensor per dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 5]))
+    tensor([[1],
+            [3]])
+    """
     if as_tuple:
         return tuple(aten.nonzero_numpy(input))
     return deliver("nonzero", aten.overload("nonzero")(input), out, input)

@@ -21,27 +21,49 @@ def to_sparse(
     blocksize: Any = None,
     dense_dim: int | None = None,
 ) -> Tensor:
-    """The elements that are not zero, in coordinates or in the given sparse layout."""
+    """The elements that are not zero, in coordinates or in the given sparse layout.
+
+    >>> torch.eye(2).to_sparse().values()
+    tensor([1., 1.])
+    """
     return _conversion().to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
-    """The tensor in coordinate format."""
+    """The tensor in coordinate format.
+
+    >>> torch.eye(2).to_sparse_coo().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
     return _conversion().to_sparse(self)
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The matrix in compressed sparse row format."""
+    """The matrix in compressed sparse row format.
+
+    >>> torch.eye(2).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
+    """
     return _conversion().to_sparse(self, layout=sparse_csr)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The matrix in compressed sparse column format."""
+    """The matrix in compressed sparse column format.
+
+    >>> torch.eye(2).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 2])
+    """
     return _conversion().to_sparse(self, layout=sparse_csc)
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, in another type if one is given."""
+    """The tensor itself, in another type if one is given.
+
+    >>> torch.eye(2).to_sparse().to_dense()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return self if dtype is None else self.to(dtype)
 
 

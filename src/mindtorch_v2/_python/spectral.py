@@ -28,6 +28,9 @@ def stft(
 
     With `center`, frame t is centered at `t * hop_length`, for which the signal is padded on both sides by `n_fft //
     2` points.
+
+    >>> torch.stft(torch.ones(8), n_fft=4, window=torch.ones(4), return_complex=True).shape
+    torch.Size([3, 9])
     """
     if center:
         if align_to_window:

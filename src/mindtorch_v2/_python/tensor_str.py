@@ -50,6 +50,11 @@ def set_printoptions(
     """Sets digits after the point, the number of elements from which only edges are printed, how many elements an edge
     has, the width of lines, one of the profiles "default", "short" and "full", and whether exponents are used (None:
     as needed).
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
     """
     global _options
     start = _options

@@ -24,7 +24,11 @@ _SUPPORTED = (dt.bfloat16, dt.float16)
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether regions can be opened for this device type."""
+    """Whether regions can be opened for this device type.
+
+    >>> torch.amp.is_autocast_available("cpu")
+    True
+    """
     return casting.default_type(checked_device(device_type)) is not None
 
 
@@ -35,6 +39,10 @@ class autocast(modes.Switch):
     dtype          the shorter type: bfloat16 or float16; by default what `torch.get_autocast_dtype` says
     enabled        False: nothing is cast inside, also within another region
     cache_enabled  whether the cast of a weight serves all its uses until the outermost region ends
+
+    >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+    ...     torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.bfloat16
     """
 
     def __init__(

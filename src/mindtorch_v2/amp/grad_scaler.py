@@ -51,6 +51,10 @@ class GradScaler:
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
+
+    >>> scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+    >>> scaler.scale(torch.tensor(2.0))
+    tensor(16.)
     """
 
     def __init__(

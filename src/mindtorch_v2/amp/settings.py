@@ -90,14 +90,21 @@ def _change(
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether the calling thread casts for this device type."""
+    """Whether the calling thread casts for this device type.
+
+    >>> torch.is_autocast_enabled("cpu")
+    False
+    """
     if casting.default_type(checked_device(device_type)) is None:
         raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
     return device_type in casting.setting().enabled
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Switches casting for a device type on or off in the calling thread (for CUDA where only a bool is given)."""
+    """Switches casting for a device type on or off in the calling thread (for CUDA where only a bool is given).
+
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
     if enabled is None:
         device_type, enabled = "cuda", device_type
     now = casting.setting().enabled
@@ -105,14 +112,21 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dt.dtype:
-    """The type that regions for this device type cast to in the calling thread."""
+    """The type that regions for this device type cast to in the calling thread.
+
+    >>> torch.get_autocast_dtype("cpu")
+    torch.bfloat16
+    """
     if casting.default_type(checked_device(device_type)) is None:
         raise RuntimeError("unsupported scalarType")
     return casting.setting().type_of(device_type)
 
 
 def set_autocast_dtype(device_type: str, dtype: dt.dtype) -> None:
-    """Sets the type that regions for this device type cast to in the calling thread."""
+    """Sets the type that regions for this device type cast to in the calling thread.
+
+    >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     if not isinstance(dtype, dt.dtype):
         raise TypeError(
             f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}"
@@ -121,57 +135,96 @@ def set_autocast_dtype(device_type: str, dtype: dt.dtype) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of weights are kept until the outermost region ends."""
+    """Whether casts of weights are kept until the outermost region ends.
+
+    >>> torch.is_autocast_cache_enabled()
+    True
+    """
     return casting.setting().keeps_casts
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Sets whether casts of weights are kept until the outermost region ends."""
+    """Sets whether casts of weights are kept until the outermost region ends.
+
+    >>> torch.set_autocast_cache_enabled(True)
+    """
     _change(keeps_casts=bool(enabled))
 
 
 def clear_autocast_cache() -> None:
-    """Drops the casts of weights that the calling thread keeps."""
+    """Drops the casts of weights that the calling thread keeps.
+
+    >>> torch.clear_autocast_cache()
+    """
     casting.clear_cache()
 
 
 def autocast_increment_nesting() -> int:
-    """Counts a region that is entered; returns how deep the calling thread is in regions."""
+    """Counts a region that is entered; returns how deep the calling thread is in regions.
+
+    >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+    (1, 0)
+    """
     modes.state.autocast_depth += 1
     return modes.state.autocast_depth
 
 
 def autocast_decrement_nesting() -> int:
-    """Counts a region that is left; returns how deep the calling thread still is in regions."""
+    """Counts a region that is left; returns how deep the calling thread still is in regions.
+
+    >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+    (1, 0)
+    """
     modes.state.autocast_depth -= 1
     return modes.state.autocast_depth
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Whether the calling thread casts on the CPU."""
+    """Whether the calling thread casts on the CPU.
+
+    >>> torch.is_autocast_cpu_enabled()
+    False
+    """
     return is_autocast_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """Switches casting on the CPU on or off in the calling thread."""
+    """Switches casting on the CPU on or off in the calling thread.
+
+    >>> torch.set_autocast_cpu_enabled(False)
+    """
     set_autocast_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype() -> dt.dtype:
-    """The type that regions for the CPU cast to in the calling thread."""
+    """The type that regions for the CPU cast to in the calling thread.
+
+    >>> torch.get_autocast_cpu_dtype()
+    torch.bfloat16
+    """
     return get_autocast_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype: dt.dtype) -> None:
-    """Sets the type that regions for the CPU cast to in the calling thread."""
+    """Sets the type that regions for the CPU cast to in the calling thread.
+
+    >>> torch.set_autocast_cpu_dtype(torch.bfloat16)
+    """
     set_autocast_dtype("cpu", dtype)
 
 
 def get_autocast_gpu_dtype() -> dt.dtype:
-    """The type that regions for CUDA cast to in the calling thread."""
+    """The type that regions for CUDA cast to in the calling thread.
+
+    >>> torch.get_autocast_gpu_dtype()
+    torch.float16
+    """
     return get_autocast_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype: dt.dtype) -> None:
-    """Sets the type that regions for CUDA cast to in the calling thread."""
+    """Sets the type that regions for CUDA cast to in the calling thread.
+
+    >>> torch.set_autocast_gpu_dtype(torch.float16)
+    """
     set_autocast_dtype("cuda", dtype)

@@ -101,6 +101,11 @@ def backward(
     retain_graph  keep what was saved, so that a second pass is possible; defaults to create_graph.
     create_graph  record the pass itself, for higher derivatives.
     inputs        compute and accumulate only for these tensors.
+
+    >>> x = torch.tensor([3.], requires_grad=True)
+    >>> torch.autograd.backward(x * x)
+    >>> x.grad
+    tensor([6.])
     """
     if inputs is not None and len(_as_tuple(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -132,7 +137,12 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated."""
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated.
+
+    >>> x = torch.tensor([3.], requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor([6.]),)
+    """
     if _SPACE["_overridden"] and _asks((outputs, inputs)):
         options = {
             "grad_outputs": grad_outputs,

@@ -10,7 +10,11 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class set_detect_anomaly(modes.Switch):
-    """Switches anomaly detection: nodes remember their forward traceback, and a NaN gradient is an error."""
+    """Switches anomaly detection: nodes remember their forward traceback, and a NaN gradient is an error.
+
+    >>> with torch.autograd.set_detect_anomaly(False):
+    ...     torch.ones(1, requires_grad=True).sum().backward()
+    """
 
     _special = False
 
@@ -23,7 +27,11 @@ class set_detect_anomaly(modes.Switch):
 
 
 class detect_anomaly(modes.Switch):
-    """Anomaly detection for a block. It slows the run and is meant for debugging."""
+    """Anomaly detection for a block. It slows the run and is meant for debugging.
+
+    >>> with torch.autograd.detect_anomaly():
+    ...     torch.ones(1, requires_grad=True).sum().backward()
+    """
 
     _special = False
 

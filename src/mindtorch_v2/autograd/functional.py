@@ -40,6 +40,10 @@ def jacobian(
 ) -> Any:
     """The Jacobian of `func`: for one input and output a tensor of shape (*output, *input); tuples nest output
     first.
+
+    >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1., 2.]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
     from . import enable_grad
 
@@ -72,7 +76,12 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function with a scalar result."""
+    """The Hessian of a function with a scalar result.
+
+    >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
     single = isinstance(inputs, Tensor)
 
     def first(*xs: Tensor) -> Any:
@@ -85,7 +94,11 @@ def hessian(
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of `func` and the product of `v` with its Jacobian."""
+    """The output of `func` and the product of `v` with its Jacobian.
+
+    >>> torch.autograd.functional.vjp(lambda x: x ** 2, torch.tensor([1., 2.]), torch.ones(2))[1]
+    tensor([2., 4.])
+    """
     from . import enable_grad
 
     with enable_grad():
@@ -100,7 +113,11 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of `func` and the product of its Jacobian with `v`, by differentiating a vector-Jacobian product."""
+    """The output of `func` and the product of its Jacobian with `v`, by differentiating a vector-Jacobian product.
+
+    >>> torch.autograd.functional.jvp(lambda x: x ** 2, torch.tensor([1., 2.]), torch.ones(2))[1]
+    tensor([2., 4.])
+    """
     from . import enable_grad
 
     with enable_grad():
@@ -117,7 +134,11 @@ def jvp(
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of a scalar `func` and the product of `v` with its Hessian."""
+    """The output of a scalar `func` and the product of `v` with its Hessian.
+
+    >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.ones(2))[1]
+    tensor([ 6., 12.])
+    """
     from . import enable_grad
 
     with enable_grad():

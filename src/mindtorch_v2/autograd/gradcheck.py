@@ -221,6 +221,9 @@ def gradcheck(
     Inputs should be float64 or complex128; narrower types are too coarse for the default tolerances. `fast_mode`
     compares one random projection of each Jacobian instead of all its elements. Outputs are always differentiated
     one at a time, so that the gradients of the others are undefined, which is what `check_undefined_grad` asks for.
+
+    >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
     """
     if check_forward_ad or check_batched_grad:
         raise NotImplementedError(
@@ -276,7 +279,11 @@ def gradgradcheck(
     masked: bool = False,
 ) -> bool:
     """Whether the gradients of `func`'s gradients agree with central differences, with respect to its inputs and to the
-    gradients that the first pass starts from (random ones unless `grad_outputs` gives them)."""
+    gradients that the first pass starts from (random ones unless `grad_outputs` gives them).
+
+    >>> torch.autograd.gradgradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
+    """
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     wanted = _differentiable_inputs(args)
     probe = _Check(func, args, eps, atol, rtol, nondet_tol, check_grad_dtypes)

@@ -76,6 +76,9 @@ def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was told, "highest" at first.
 
     Products are always computed in full float32 here.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
     """
     return _matmul
 
@@ -84,6 +87,8 @@ def set_float32_matmul_precision(value: str) -> None:
     """ "highest", "high" or "medium": how much precision a device may give up.
 
     Kept; products are always computed in full float32.
+
+    >>> torch.set_float32_matmul_precision("highest")
     """
     global _matmul
     if value not in _WORDS:

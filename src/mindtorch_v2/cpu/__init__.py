@@ -49,7 +49,11 @@ def _features() -> set[str]:
 
 
 class Stream:
-    """The one queue of the processor: work is done in order."""
+    """The one queue of the processor: work is done in order.
+
+    >>> torch.cpu.Stream() is not None
+    True
+    """
 
     def __init__(self, priority: int = -1) -> None:
         self.priority = priority
@@ -65,7 +69,11 @@ class Stream:
 
 
 class Event:
-    """A moment in the queue: it has always come already."""
+    """A moment in the queue: it has always come already.
+
+    >>> torch.Event().query()
+    True
+    """
 
     def query(self) -> bool:
         return True

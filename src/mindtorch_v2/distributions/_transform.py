@@ -17,6 +17,10 @@ class Transform:
     Subclasses give `_call`, and where they can `_inverse` and `log_abs_det_jacobian`. With `cache_size=1` the last
     pair (x, y) is remembered, so that inverting the very tensor that came out gives back the very tensor that went
     in.
+
+    >>> transform = torch.distributions.ExpTransform()
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
     """
 
     bijective = False
@@ -165,7 +169,12 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several maps one after another."""
+    """Several maps one after another.
+
+    >>> transform = torch.distributions.ComposeTransform([torch.distributions.ExpTransform()])
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
 
     def __init__(self, parts: list[Any], cache_size: int = 0) -> None:
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
@@ -258,7 +267,12 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A map whose last batch dimensions count as part of the event."""
+    """A map whose last batch dimensions count as part of the event.
+
+    >>> dist = torch.distributions
+    >>> dist.IndependentTransform(dist.ExpTransform(), 1).log_abs_det_jacobian(torch.ones(2), torch.ones(2))
+    tensor(2.)
+    """
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -310,7 +324,11 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Events of one shape as events of another."""
+    """Events of one shape as events of another.
+
+    >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.ones(4)).shape
+    torch.Size([2, 2])
+    """
 
     bijective = True
 

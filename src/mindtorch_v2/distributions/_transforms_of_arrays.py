@@ -18,6 +18,11 @@ class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1) / 2 numbers as Cholesky factors of correlation matrices [n, n].
 
     tanh of each number is a partial correlation; what it leaves of a row's unit length is passed on along the row.
+
+    >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.],
+            [0., 0., 1.]])
     """
 
     domain = constraints.real_vector
@@ -60,7 +65,11 @@ class CorrCholeskyTransform(Transform):
 
 
 class SoftmaxTransform(_Same):
-    """exp(x), divided by its sum: many x give one y."""
+    """exp(x), divided by its sum: many x give one y.
+
+    >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -81,7 +90,11 @@ class SoftmaxTransform(_Same):
 
 
 class StickBreakingTransform(_Same):
-    """n numbers as a point of the simplex of n + 1 parts: each takes its share of what is left of the stick."""
+    """n numbers as a point of the simplex of n + 1 parts: each takes its share of what is left of the stick.
+
+    >>> torch.distributions.StickBreakingTransform()(torch.zeros(1))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -115,7 +128,12 @@ class StickBreakingTransform(_Same):
 
 
 class LowerCholeskyTransform(_Same):
-    """Square matrices as lower triangular ones with a positive diagonal: exp of the diagonal, nothing above it."""
+    """Square matrices as lower triangular ones with a positive diagonal: exp of the diagonal, nothing above it.
+
+    >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -128,7 +146,12 @@ class LowerCholeskyTransform(_Same):
 
 
 class PositiveDefiniteTransform(_Same):
-    """Square matrices as positive definite ones, through their Cholesky factors."""
+    """Square matrices as positive definite ones, through their Cholesky factors.
+
+    >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -168,7 +191,13 @@ class _Pieces(Transform):
 
 
 class CatTransform(_Pieces):
-    """Maps of parts of the given lengths along a dimension."""
+    """Maps of parts of the given lengths along a dimension.
+
+    >>> dist = torch.distributions
+    >>> transform = dist.CatTransform([dist.ExpTransform(), dist.AbsTransform()], dim=0)
+    >>> transform(torch.tensor([0., -1.]))
+    tensor([1., 1.])
+    """
 
     def __init__(self, tseq: Any, dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
@@ -222,7 +251,13 @@ class CatTransform(_Pieces):
 
 
 class StackTransform(_Pieces):
-    """Maps of the slices of a dimension."""
+    """Maps of the slices of a dimension.
+
+    >>> dist = torch.distributions
+    >>> transform = dist.StackTransform([dist.ExpTransform(), dist.AbsTransform()], dim=0)
+    >>> transform(torch.tensor([0., -1.]))
+    tensor([1., 1.])
+    """
 
     def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
@@ -252,7 +287,11 @@ class StackTransform(_Pieces):
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = the cumulative distribution function of x."""
+    """y = the cumulative distribution function of x.
+
+    >>> torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0., 1.))(torch.tensor([0.]))
+    tensor([0.5000])
+    """
 
     bijective = True
     codomain = constraints.unit_interval

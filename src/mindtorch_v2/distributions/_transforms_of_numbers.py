@@ -24,7 +24,12 @@ class _Same(Transform):
 
 
 class ExpTransform(_Same):
-    """y = exp(x)."""
+    """y = exp(x).
+
+    >>> transform = torch.distributions.ExpTransform()
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -42,7 +47,12 @@ class ExpTransform(_Same):
 
 
 class PowerTransform(Transform):
-    """y = x ** exponent, for positive numbers."""
+    """y = x ** exponent, for positive numbers.
+
+    >>> transform = torch.distributions.PowerTransform(torch.tensor(2.))
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -81,7 +91,12 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(_Same):
-    """y = 1 / (1 + exp(-x)), kept away from 0 and 1 by the type's spacing."""
+    """y = 1 / (1 + exp(-x)), kept away from 0 and 1 by the type's spacing.
+
+    >>> transform = torch.distributions.SigmoidTransform()
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([0.5000, 0.7311])
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -102,7 +117,12 @@ class SigmoidTransform(_Same):
 
 
 class SoftplusTransform(_Same):
-    """y = log(1 + exp(x))."""
+    """y = log(1 + exp(x)).
+
+    >>> transform = torch.distributions.SoftplusTransform()
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([0.6931, 1.3133])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -120,7 +140,12 @@ class SoftplusTransform(_Same):
 
 
 class TanhTransform(_Same):
-    """y = tanh(x)."""
+    """y = tanh(x).
+
+    >>> transform = torch.distributions.TanhTransform()
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -139,7 +164,12 @@ class TanhTransform(_Same):
 
 
 class AbsTransform(_Same):
-    """y = |x|; of the two inverses the positive one is taken."""
+    """y = |x|; of the two inverses the positive one is taken.
+
+    >>> transform = torch.distributions.AbsTransform()
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -152,7 +182,12 @@ class AbsTransform(_Same):
 
 
 class AffineTransform(Transform):
-    """y = loc + scale * x."""
+    """y = loc + scale * x.
+
+    >>> transform = torch.distributions.AffineTransform(1., 2.)
+    >>> transform(torch.tensor([0., 1.]))
+    tensor([1., 3.])
+    """
 
     bijective = True
 

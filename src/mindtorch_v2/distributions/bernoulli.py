@@ -28,7 +28,12 @@ def one_parameter(self: Any, probs: Any, logits: Any) -> Size:
 
 
 class Bernoulli(ExponentialFamily):
-    """0 or 1, which has the probability `probs` (log-odds `logits`)."""
+    """0 or 1, which has the probability `probs` (log-odds `logits`).
+
+    >>> d = torch.distributions.Bernoulli(torch.tensor(0.5))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.5000), torch.Size([3]))
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean

@@ -17,7 +17,12 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Numbers of [0, 1]: the first part of a Dirichlet distribution of two."""
+    """Numbers of [0, 1]: the first part of a Dirichlet distribution of two.
+
+    >>> d = torch.distributions.Beta(torch.tensor(2.), torch.tensor(2.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.5000), torch.Size([3]))
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -18,7 +18,12 @@ def _clamp_by_zero(x: Any) -> Any:
 
 
 class Binomial(Trials):
-    """The number of successes in `total_count` trials of probability `probs`."""
+    """The number of successes in `total_count` trials of probability `probs`.
+
+    >>> d = torch.distributions.Binomial(4, torch.tensor(0.5))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(2.), torch.Size([3]))
+    """
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,

@@ -17,6 +17,10 @@ __all__ = ["Categorical"]
 class Categorical(Distribution):
     """A position of the last dimension of `probs` (need not sum to one) or `logits` (unnormalised
     log-probabilities).
+
+    >>> d = torch.distributions.Categorical(torch.tensor([0.2, 0.8]))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(nan), torch.Size([3]))
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -17,7 +17,12 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The ratio of two normal numbers, moved to `loc` and widened by `scale`; it has no mean."""
+    """The ratio of two normal numbers, moved to `loc` and widened by `scale`; it has no mean.
+
+    >>> d = torch.distributions.Cauchy(torch.tensor(0.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(nan), torch.Size([3]))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

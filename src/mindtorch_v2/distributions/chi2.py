@@ -11,7 +11,12 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The sum of `df` squared standard normal numbers."""
+    """The sum of `df` squared standard normal numbers.
+
+    >>> d = torch.distributions.Chi2(torch.tensor(2.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(2.), torch.Size([3]))
+    """
 
     arg_constraints = {"df": constraints.positive}
 

@@ -16,7 +16,13 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Functions from constraints to transforms, by the constraint's class."""
+    """Functions from constraints to transforms, by the constraint's class.
+
+    >>> torch.distributions.biject_to(torch.distributions.constraints.positive)(torch.tensor([0.]))
+    tensor([1.])
+    >>> torch.distributions.transform_to(torch.distributions.constraints.positive)(torch.tensor([0.]))
+    tensor([1.])
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type, Callable[[Any], Any]] = {}

@@ -21,6 +21,10 @@ class ContinuousBernoulli(ExponentialFamily):
     """Numbers x of [0, 1] of density proportional to probs^x (1 - probs)^(1 - x).
 
     Where `probs` lies within `lims`, near 1/2, Taylor series stand for formulas that divide by 1 - 2 probs.
+
+    >>> d = torch.distributions.ContinuousBernoulli(torch.tensor(0.3))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.4302), torch.Size([3]))
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -37,7 +37,12 @@ class _Dirichlet(Function):
 
 
 class Dirichlet(ExponentialFamily):
-    """Points of a simplex; `concentration` [..., n] says how the mass is shared among n parts."""
+    """Points of a simplex; `concentration` [..., n] says how the mass is shared among n parts.
+
+    >>> d = torch.distributions.Dirichlet(torch.tensor([1., 2.]))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([0.3333, 0.6667]), torch.Size([3, 2]))
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

@@ -21,6 +21,9 @@ class Distribution:
     `batch_shape` is the shape of the parameters, `event_shape` that of one sample. `sample(s)` has shape s +
     batch_shape + event_shape; `log_prob(value)` sums over the event and has the shape of the batch (broadcast with
     the value's). Parameters and values are checked unless `validate_args` is False.
+
+    >>> torch.distributions.Normal(0., 1.).log_prob(torch.tensor(0.))
+    tensor(-0.9189)
     """
 
     has_rsample = False

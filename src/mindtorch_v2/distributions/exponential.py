@@ -16,7 +16,12 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """Waiting times of events that happen `rate` times per unit."""
+    """Waiting times of events that happen `rate` times per unit.
+
+    >>> d = torch.distributions.Exponential(torch.tensor(2.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.5000), torch.Size([3]))
+    """
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative

@@ -17,7 +17,12 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared numbers, each divided by its degrees of freedom."""
+    """The ratio of two chi-squared numbers, each divided by its degrees of freedom.
+
+    >>> d = torch.distributions.FisherSnedecor(torch.tensor(2.), torch.tensor(5.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(1.6667), torch.Size([3]))
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

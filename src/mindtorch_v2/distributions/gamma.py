@@ -21,7 +21,12 @@ def _standard_gamma(concentration: Any) -> Any:
 
 
 class Gamma(ExponentialFamily):
-    """Positive numbers of shape `concentration`, divided by `rate`."""
+    """Positive numbers of shape `concentration`, divided by `rate`.
+
+    >>> d = torch.distributions.Gamma(torch.tensor(2.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(2.), torch.Size([3]))
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative

@@ -19,6 +19,10 @@ __all__ = ["GeneralizedPareto"]
 class GeneralizedPareto(Distribution):
     """What exceeds a high threshold `loc`; `concentration` says how heavy the tail is (0: exponential, below 0:
     bounded).
+
+    >>> d = torch.distributions.GeneralizedPareto(torch.tensor(0.), torch.tensor(1.), torch.tensor(0.1))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(1.1111), torch.Size([3]))
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}

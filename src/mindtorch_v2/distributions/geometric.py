@@ -16,7 +16,12 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Distribution):
-    """The number of failures before the first success, which has the probability `probs`."""
+    """The number of failures before the first success, which has the probability `probs`.
+
+    >>> d = torch.distributions.Geometric(torch.tensor(0.5))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(1.), torch.Size([3]))
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

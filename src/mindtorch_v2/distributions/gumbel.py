@@ -18,7 +18,12 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """loc - scale * log(-log(u)) of uniform numbers u: the distribution of maxima."""
+    """loc - scale * log(-log(u)) of uniform numbers u: the distribution of maxima.
+
+    >>> d = torch.distributions.Gumbel(torch.tensor(0.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.5772), torch.Size([3]))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -14,7 +14,12 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(HalfDistribution):
-    """|x| of a Cauchy number of width `scale`."""
+    """|x| of a Cauchy number of width `scale`.
+
+    >>> d = torch.distributions.HalfCauchy(torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(inf), torch.Size([3]))
+    """
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args)

@@ -12,7 +12,12 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(HalfDistribution):
-    """|x| of a normal number of mean 0 and standard deviation `scale`."""
+    """|x| of a normal number of mean 0 and standard deviation `scale`.
+
+    >>> d = torch.distributions.HalfNormal(torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.7979), torch.Size([3]))
+    """
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)

@@ -15,7 +15,12 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / x of gamma numbers x."""
+    """1 / x of gamma numbers x.
+
+    >>> d = torch.distributions.InverseGamma(torch.tensor(3.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.5000), torch.Size([3]))
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

@@ -113,7 +113,11 @@ def _batch_trace_XXT(bmat: Any) -> Any:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """The mean under p of log p(x) - log q(x). NotImplementedError for classes that no function is registered for."""
+    """The mean under p of log p(x) - log q(x). NotImplementedError for classes that no function is registered for.
+
+    >>> torch.distributions.kl_divergence(torch.distributions.Normal(0., 1.), torch.distributions.Normal(1., 1.))
+    tensor(0.5000)
+    """
     key = type(p), type(q)
     fun = _KL_MEMOIZE.get(key)
     if fun is None:

@@ -24,6 +24,10 @@ def _moments(a: Any, b: Any, n: int) -> Any:
 class Kumaraswamy(TransformedDistribution):
     """(1 - (1 - u) ** (1 / concentration0)) ** (1 / concentration1) of uniform numbers u; near the beta
     distribution.
+
+    >>> d = torch.distributions.Kumaraswamy(torch.tensor(1.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.5000), torch.Size([3]))
     """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}

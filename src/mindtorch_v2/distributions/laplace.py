@@ -16,7 +16,12 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Two exponential distributions of mean `scale`, back to back at `loc`."""
+    """Two exponential distributions of mean `scale`, back to back at `loc`.
+
+    >>> d = torch.distributions.Laplace(torch.tensor(0.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.), torch.Size([3]))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -22,6 +22,10 @@ class LKJCholesky(Distribution):
 
     Samples are made row by row ("onion" method): a beta number says how long the part of a row before its diagonal
     is, a uniform direction says where it points.
+
+    >>> d = torch.distributions.LKJCholesky(3)
+    >>> d.sample((3,)).shape
+    torch.Size([3, 3, 3])
     """
 
     arg_constraints = {"concentration": constraints.positive}

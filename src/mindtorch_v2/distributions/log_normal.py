@@ -13,7 +13,12 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """exp of a normal number of mean `loc` and standard deviation `scale`."""
+    """exp of a normal number of mean `loc` and standard deviation `scale`.
+
+    >>> d = torch.distributions.LogNormal(torch.tensor(0.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(1.6487), torch.Size([3]))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

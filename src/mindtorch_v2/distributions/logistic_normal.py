@@ -14,7 +14,12 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Points of a simplex: normal vectors, broken off a stick."""
+    """Points of a simplex: normal vectors, broken off a stick.
+
+    >>> d = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
+    >>> d.sample((3,)).shape
+    torch.Size([3, 3])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -35,7 +35,12 @@ def _batch_lowrank_mahalanobis(W: Any, D: Any, x: Any, capacitance_tril: Any) ->
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Vectors of covariance cov_factor cov_factor^T + diag(cov_diag); cov_factor [..., n, rank], cov_diag [..., n]."""
+    """Vectors of covariance cov_factor cov_factor^T + diag(cov_diag); cov_factor [..., n, rank], cov_diag [..., n].
+
+    >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([0., 0.]), torch.Size([3, 2]))
+    """
 
     arg_constraints = {
         "loc": constraints.real_vector,

@@ -17,6 +17,11 @@ __all__ = ["MixtureSameFamily"]
 class MixtureSameFamily(Distribution):
     """`component_distribution`, whose last batch dimension is that of the components, drawn from by
     `mixture_distribution`.
+
+    >>> dist = torch.distributions
+    >>> d = dist.MixtureSameFamily(dist.Categorical(torch.ones(2)), dist.Normal(torch.tensor([0., 4.]), torch.ones(2)))
+    >>> d.mean
+    tensor(2.)
     """
 
     arg_constraints: dict[str, Any] = {}

@@ -17,7 +17,12 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """How often each of n categories was drawn in `total_count` draws."""
+    """How often each of n categories was drawn in `total_count` draws.
+
+    >>> d = torch.distributions.Multinomial(4, torch.tensor([0.5, 0.5]))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([2., 2.]), torch.Size([3, 2]))
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int

@@ -48,6 +48,10 @@ def _precision_to_scale_tril(P: Any) -> Any:
 class MultivariateNormal(Distribution):
     """Vectors of mean `loc` [..., n] and covariance [..., n, n], given as such, as its inverse or as its Cholesky
     factor.
+
+    >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([0., 0.]), torch.Size([3, 2]))
     """
 
     arg_constraints = {

@@ -15,7 +15,12 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Trials):
-    """The number of successes of probability `probs` before `total_count` failures."""
+    """The number of successes of probability `probs` before `total_count` failures.
+
+    >>> d = torch.distributions.NegativeBinomial(torch.tensor(3.), torch.tensor(0.5))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(3.), torch.Size([3]))
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -17,7 +17,12 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """Numbers of mean `loc` and standard deviation `scale`."""
+    """Numbers of mean `loc` and standard deviation `scale`.
+
+    >>> d = torch.distributions.Normal(torch.tensor(0.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.), torch.Size([3]))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -15,7 +15,12 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """Vectors that are 1 at a drawn position and 0 elsewhere."""
+    """Vectors that are 1 at a drawn position and 0 elsewhere.
+
+    >>> d = torch.distributions.OneHotCategorical(torch.tensor([0.2, 0.8]))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([0.2000, 0.8000]), torch.Size([3, 2]))
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -86,7 +91,12 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, whose samples hand their gradients to the probabilities."""
+    """The same, whose samples hand their gradients to the probabilities.
+
+    >>> d = torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.2, 0.8]))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([0.2000, 0.8000]), torch.Size([3, 2]))
+    """
 
     has_rsample = True
 

@@ -14,7 +14,12 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above `scale` whose tail falls with the power `alpha`."""
+    """Numbers above `scale` whose tail falls with the power `alpha`.
+
+    >>> d = torch.distributions.Pareto(torch.tensor(1.), torch.tensor(3.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(1.5000), torch.Size([3]))
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

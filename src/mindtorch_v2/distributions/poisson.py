@@ -16,7 +16,12 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """The number of events of which `rate` are expected."""
+    """The number of events of which `rate` are expected.
+
+    >>> d = torch.distributions.Poisson(torch.tensor(4.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(4.), torch.Size([3]))
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

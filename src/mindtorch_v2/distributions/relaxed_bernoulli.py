@@ -65,7 +65,12 @@ class LogitRelaxedBernoulli(Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers of [0, 1] that near 0 or 1 as the temperature falls, with gradients for `probs`."""
+    """Numbers of [0, 1] that near 0 or 1 as the temperature falls, with gradients for `probs`.
+
+    >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(1.), torch.tensor(0.5))
+    >>> d.sample((3,)).shape
+    torch.Size([3])
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

@@ -73,7 +73,12 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Points of a simplex that near its corners as the temperature falls, with gradients for `probs`."""
+    """Points of a simplex that near its corners as the temperature falls, with gradients for `probs`.
+
+    >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(1.), torch.tensor([0.2, 0.8]))
+    >>> d.sample((3,)).shape
+    torch.Size([3, 2])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

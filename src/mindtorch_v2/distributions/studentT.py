@@ -17,7 +17,12 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """loc + scale * (a normal number, divided by the root of a chi-squared one over its `df` degrees of freedom)."""
+    """loc + scale * (a normal number, divided by the root of a chi-squared one over its `df` degrees of freedom).
+
+    >>> d = torch.distributions.StudentT(torch.tensor(3.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.), torch.Size([3]))
+    """
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

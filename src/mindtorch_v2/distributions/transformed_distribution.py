@@ -17,7 +17,13 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of y = t_n(... t_1(x)) for x of a base distribution."""
+    """The distribution of y = t_n(... t_1(x)) for x of a base distribution.
+
+    >>> dist = torch.distributions
+    >>> d = dist.TransformedDistribution(dist.Normal(0., 1.), [dist.ExpTransform()])
+    >>> d.log_prob(torch.tensor(1.))
+    tensor(-0.9189)
+    """
 
     arg_constraints: dict[str, Any] = {}
 

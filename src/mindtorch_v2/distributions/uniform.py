@@ -16,7 +16,12 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Numbers of [low, high)."""
+    """Numbers of [low, high).
+
+    >>> d = torch.distributions.Uniform(torch.tensor(0.), torch.tensor(2.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(1.), torch.Size([3]))
+    """
 
     has_rsample = True
 

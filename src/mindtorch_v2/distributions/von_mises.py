@@ -21,7 +21,12 @@ def _log_bessel(x: Any, order: int) -> Any:
 
 
 class VonMises(Distribution):
-    """Angles near `loc`; `concentration` is like the reciprocal of a variance."""
+    """Angles near `loc`; `concentration` is like the reciprocal of a variance.
+
+    >>> d = torch.distributions.VonMises(torch.tensor(0.), torch.tensor(1.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.), torch.Size([3]))
+    """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

@@ -17,7 +17,12 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """scale * x ** (1 / concentration) of exponential numbers x."""
+    """scale * x ** (1 / concentration) of exponential numbers x.
+
+    >>> d = torch.distributions.Weibull(torch.tensor(1.), torch.tensor(2.))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor(0.8862), torch.Size([3]))
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive

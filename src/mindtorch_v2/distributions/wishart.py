@@ -31,6 +31,11 @@ def _clamp_above_eps(x: Any) -> Any:
 class Wishart(ExponentialFamily):
     """Covariances (sums of squares) of `df` normal vectors; the scale matrix [..., n, n] is given as such, as its
     inverse or factor.
+
+    >>> d = torch.distributions.Wishart(torch.tensor(3.), torch.eye(2))
+    >>> d.mean, d.sample((3,)).shape
+    (tensor([[3., 0.],
+            [0., 3.]]), torch.Size([3, 2, 2]))
     """
 
     support = constraints.positive_definite

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ._jacobians import hessian, jacfwd, jacrev
 from ._modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
-from ._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from ._transforms import grad, grad_and_value, jvp, linearize, vjp
 from ._vmap import vmap
 
 __all__ = [
@@ -31,6 +32,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """A function with the results of `func`.
 
     Nothing here compiles functions, so writes inside it need not be removed.
+
+    >>> torch.func.functionalize(lambda x: x.clone().add_(1))(torch.tensor([1., 2.]))
+    tensor([2., 3.])
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

@@ -26,6 +26,10 @@ def functional_call(
 
     Several dicts are taken together. With `tie_weights` a tensor that the module holds under several names is
     replaced under all of them; with `strict` every parameter and buffer must be given.
+
+    >>> layer = nn.Linear(2, 1, bias=False)
+    >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, (torch.ones(1, 2),))
+    tensor([[2.]])
     """
     given: dict[str, Any] = {}
     for part in (
@@ -103,6 +107,10 @@ def _replace_tensors(module: Any, given: dict[str, Any], strict: bool) -> Iterat
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(parameters, buffers) of modules of one class, stacked along a new first dimension: for `vmap` over
     `functional_call`.
+
+    >>> params, buffers = torch.func.stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1)])
+    >>> params["weight"].shape
+    torch.Size([2, 1, 2])
     """
     models = list(models)
     if not models:
@@ -131,6 +139,9 @@ def _stack_tables(tables: list[dict[str, Any]]) -> dict[str, Any]:
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Makes every batch normalisation of a module forget running statistics, which `vmap` cannot update; returns the
     module.
+
+    >>> torch.func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))[0].track_running_stats
+    False
     """
     from ..nn.modules.batchnorm import _BatchNorm
 

@@ -18,7 +18,7 @@ from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ._batched import Batched, as_batched, levels, make_batched
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
+__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 
 
 # --- inputs and the engine
@@ -137,6 +137,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     """A function that gives (gradient, value) of `func`, which returns a tensor without dimensions (and with
     `has_aux` something beside it, then it gives (gradient, (value, aux))). `argnums` are the positions of the
     arguments to differentiate by: trees of tensors.
+
+    >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.))
+    (tensor(12.), tensor(8.))
     """
 
     @functools.wraps(func, updated=())
@@ -177,6 +180,9 @@ def _split(made: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `func` (and what `func` returns beside its value, with `has_aux`); see
     `grad_and_value`.
+
+    >>> torch.func.grad(lambda x: x ** 3)(torch.tensor(2.))
+    tensor(12.)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -192,6 +198,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), function) where the function takes a cotangent for every output and gives the products with
     the Jacobian: one for a single primal, else a tuple. With `has_aux` what `func` returns beside its output comes
     third.
+
+    >>> output, pullback = torch.func.vjp(lambda x: x ** 2, torch.tensor(3.))
+    >>> pullback(torch.tensor(1.))
+    tensor(6.)
     """
     with enable_grad():
         inputs = _fresh_inputs(primals)
@@ -269,6 +279,9 @@ def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequen
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """(func(*primals), its derivative in the direction of the tangents), and with `has_aux` what `func` returns
     beside its output.
+
+    >>> torch.func.jvp(lambda x: x ** 2, (torch.tensor(3.),), (torch.tensor(1.),))
+    (tensor(9.), tensor(6.))
     """
     for word, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
@@ -305,6 +318,10 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(func(*primals), function) where the function takes tangents and gives the derivative in their direction,
     without calling `func`.
+
+    >>> output, tangent = torch.func.linearize(lambda x: x ** 2, torch.tensor(3.))
+    >>> tangent(torch.tensor(1.))
+    tensor(6.)
     """
     with enable_grad():
         inputs = _fresh_inputs(primals)
@@ -317,69 +334,3 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return _release(tree_unflatten(found, spec), inputs)
 
     return _release(output, inputs), push
-
-
-# --- Jacobians
-def jacrev(
-    func: Callable[..., Any],
-    argnums: Any = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`: for every output and every chosen input a tensor of shape
-    (*output, *input).
-    """
-
-    @functools.wraps(func, updated=())
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        numbers = _chosen(argnums, args)
-
-        def of_chosen(*chosen: Any) -> Any:
-            given = dict(zip(numbers, chosen))
-            return func(*[given.get(i, a) for i, a in enumerate(args)], **kwargs)
-
-        made = vjp(of_chosen, *[args[n] for n in numbers], has_aux=has_aux)
-        output, product = made[0], made[1]
-        flat_out, out_spec = tree_flatten(output)
-        rows = []
-        for k, o in enumerate(flat_out):
-            found = [_row(product, flat_out, out_spec, k, j, len(numbers)) for j in range(o.numel())]
-            if not found:
-                found = [tree_map(lambda x: x.reshape([0, *x.shape])[:0], [args[n] for n in numbers])]
-            trees = [
-                tree_map(
-                    lambda *xs, o=o: aten.stack(list(xs)).reshape([*o.shape, *xs[0].shape]), *[f[i] for f in found]
-                )
-                for i in range(len(numbers))
-            ]
-            rows.append(trees[0] if isinstance(argnums, int) else tuple(trees))
-        jac = tree_unflatten(rows, out_spec)
-        return (jac, made[2]) if has_aux else jac
-
-    return jacobian
-
-
-def _row(product: Callable[..., Any], outputs: Sequence[Any], spec: Any, k: int, j: int, inputs: int) -> list[Any]:
-    """The gradients of element `j` of output `k` by all inputs."""
-    seeds = [aten.zeros_like(o) for o in outputs]
-    flat = aten.zeros(outputs[k].numel(), dtype=outputs[k].dtype, device=outputs[k].device)
-    flat[j] = 1
-    seeds[k] = flat.reshape(list(outputs[k].shape))
-    found = product(tree_unflatten(seeds, spec))
-    return [found] if inputs == 1 else list(found)
-
-
-def jacfwd(
-    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`, as `jacrev` does, and row by row, too: a column would cost two
-    passes.
-    """
-    return jacrev(func, argnums, has_aux=has_aux)
-
-
-def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
-    return jacfwd(jacrev(func, argnums), argnums)

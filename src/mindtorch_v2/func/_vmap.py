@@ -180,6 +180,9 @@ def vmap(
 
     Inside, tensors show the shape of one sample. Operators without a rule run once for each sample, and say so in a
     warning.
+
+    >>> torch.vmap(torch.dot)(torch.ones(4, 3), torch.ones(4, 3))
+    tensor([3., 3., 3., 3.])
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

@@ -27,6 +27,9 @@ def factory_kwargs(kwargs: "dict[str, object] | None") -> "dict[str, object]":
     """The arguments of a layer that say where and of what type its parameters are made.
 
     Keys inside "factory_kwargs" and beside it are merged; a key in both, or any other key, is a TypeError.
+
+    >>> nn.factory_kwargs({"dtype": torch.float64})
+    {'dtype': torch.float64}
     """
     if kwargs is None:
         return {}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dispatch.namespace import function_of
-from .._dispatch.overrides import overridable
+from .._dispatch.namespace import function_of as _function_of
+from .._dispatch.overrides import overridable as _overridable
 from . import _reduction as _Reduction
 from ._functional.activation import (
     _get_softmax_dim,
@@ -59,14 +59,17 @@ from ._functional.embedding_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from ._functional.fractional_pooling import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
-    ctc_loss,
-    gaussian_nll_loss,
     huber_loss,
-    kl_div,
     l1_loss,
     linear_cross_entropy,
     mse_loss,
@@ -74,7 +77,6 @@ from ._functional.loss import (
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
     nll_loss,
-    poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
 )
@@ -95,10 +97,6 @@ from ._functional.pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
     lp_pool1d,
     lp_pool2d,
     lp_pool3d,
@@ -112,6 +110,7 @@ from ._functional.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
+from ._functional.probability_loss import ctc_loss, gaussian_nll_loss, kl_div, poisson_nll_loss
 from ._functional.vision import (
     GRID_SAMPLE_INTERPOLATION_MODES,
     GRID_SAMPLE_PADDING_MODES,
@@ -173,23 +172,16 @@ _OPERATORS["logsigmoid"] = "log_sigmoid"
 for _name, _function in [
     (n, f) for n, f in globals().items() if n.islower() and getattr(f, "__module__", "").startswith(_FAMILIES)
 ]:
-    globals()[_name] = _asked = overridable(_function)
+    globals()[_name] = _asked = _overridable(_function)
     _asked.__module__ = __name__
 
-__all__ = [
-    *(
-        n
-        for n in dir()
-        if n.islower() and not n.startswith("_") and n not in ("annotations", "function_of", "overridable")
-    ),
-    *_OPERATORS,
-]
+__all__ = [*(n for n in dir() if n.islower() and not n.startswith("_") and n != "annotations"), *_OPERATORS]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _OPERATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = function_of(_OPERATORS[name], "function")
+    found = globals()[name] = _function_of(_OPERATORS[name], "function")
     return found
 
 

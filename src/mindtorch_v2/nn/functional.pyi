@@ -7,8 +7,6 @@ from typing import overload as _overload
 
 from .._tensor import Tensor
 from .._typing import _bool, _float, _Generator, _int, _Number, _str
-from .._dispatch.namespace import function_of as function_of
-from .._dispatch.overrides import overridable as overridable
 from ._functional.activation import _get_softmax_dim as _get_softmax_dim
 from ._functional.activation import alpha_dropout as alpha_dropout
 from ._functional.activation import celu as celu
@@ -51,13 +49,14 @@ from ._functional.embedding_loss import hinge_embedding_loss as hinge_embedding_
 from ._functional.embedding_loss import margin_ranking_loss as margin_ranking_loss
 from ._functional.embedding_loss import triplet_margin_loss as triplet_margin_loss
 from ._functional.embedding_loss import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from ._functional.fractional_pooling import fractional_max_pool2d as fractional_max_pool2d
+from ._functional.fractional_pooling import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
+from ._functional.fractional_pooling import fractional_max_pool3d as fractional_max_pool3d
+from ._functional.fractional_pooling import fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices
 from ._functional.loss import binary_cross_entropy as binary_cross_entropy
 from ._functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ._functional.loss import cross_entropy as cross_entropy
-from ._functional.loss import ctc_loss as ctc_loss
-from ._functional.loss import gaussian_nll_loss as gaussian_nll_loss
 from ._functional.loss import huber_loss as huber_loss
-from ._functional.loss import kl_div as kl_div
 from ._functional.loss import l1_loss as l1_loss
 from ._functional.loss import linear_cross_entropy as linear_cross_entropy
 from ._functional.loss import mse_loss as mse_loss
@@ -65,7 +64,6 @@ from ._functional.loss import multi_margin_loss as multi_margin_loss
 from ._functional.loss import multilabel_margin_loss as multilabel_margin_loss
 from ._functional.loss import multilabel_soft_margin_loss as multilabel_soft_margin_loss
 from ._functional.loss import nll_loss as nll_loss
-from ._functional.loss import poisson_nll_loss as poisson_nll_loss
 from ._functional.loss import smooth_l1_loss as smooth_l1_loss
 from ._functional.loss import soft_margin_loss as soft_margin_loss
 from ._functional.norm import _verify_batch_size as _verify_batch_size
@@ -82,10 +80,6 @@ from ._functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 from ._functional.pooling import adaptive_max_pool1d as adaptive_max_pool1d
 from ._functional.pooling import adaptive_max_pool2d as adaptive_max_pool2d
 from ._functional.pooling import adaptive_max_pool3d as adaptive_max_pool3d
-from ._functional.pooling import fractional_max_pool2d as fractional_max_pool2d
-from ._functional.pooling import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
-from ._functional.pooling import fractional_max_pool3d as fractional_max_pool3d
-from ._functional.pooling import fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices
 from ._functional.pooling import lp_pool1d as lp_pool1d
 from ._functional.pooling import lp_pool2d as lp_pool2d
 from ._functional.pooling import lp_pool3d as lp_pool3d
@@ -98,6 +92,10 @@ from ._functional.pooling import max_pool3d_with_indices as max_pool3d_with_indi
 from ._functional.pooling import max_unpool1d as max_unpool1d
 from ._functional.pooling import max_unpool2d as max_unpool2d
 from ._functional.pooling import max_unpool3d as max_unpool3d
+from ._functional.probability_loss import ctc_loss as ctc_loss
+from ._functional.probability_loss import gaussian_nll_loss as gaussian_nll_loss
+from ._functional.probability_loss import kl_div as kl_div
+from ._functional.probability_loss import poisson_nll_loss as poisson_nll_loss
 from ._functional.vision import affine_grid as affine_grid
 from ._functional.vision import fold as fold
 from ._functional.vision import grid_sample as grid_sample

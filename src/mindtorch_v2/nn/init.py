@@ -38,7 +38,11 @@ _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which weights before this nonlinearity are scaled; `param` is the slope of a leaky_relu."""
+    """The factor by which weights before this nonlinearity are scaled; `param` is the slope of a leaky_relu.
+
+    >>> nn.init.calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
     if nonlinearity in _UNIT_GAIN:
         return 1
     if nonlinearity in _GAINS:
@@ -54,13 +58,21 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Draws from the uniform distribution on [a, b)."""
+    """Draws from the uniform distribution on [a, b).
+
+    >>> nn.init.uniform_(torch.empty(99), 2, 3).min() >= 2
+    tensor(True)
+    """
     return aten.uniform_(tensor, a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Draws from the normal distribution."""
+    """Draws from the normal distribution.
+
+    >>> nn.init.normal_(torch.empty(3, 5), std=0.02).shape
+    torch.Size([3, 5])
+    """
     return aten.normal_(tensor, mean, std, generator=generator)
 
 
@@ -72,6 +84,9 @@ def trunc_normal_(
 
     Draws that fall outside are drawn again; if most would, they come from the uniform distribution on [a, b] and are
     kept with the probability that the normal density has there, relative to its peak.
+
+    >>> nn.init.trunc_normal_(torch.empty(99), a=-1, b=1).abs().max() <= 1
+    tensor(True)
     """
     if tensor.is_meta:
         return tensor
@@ -121,25 +136,42 @@ def _reject_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float,
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fills with one value."""
+    """Fills with one value.
+
+    >>> nn.init.constant_(torch.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return aten.fill_(tensor, val)
 
 
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """Fills with ones."""
+    """Fills with ones.
+
+    >>> nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return aten.fill_(tensor, 1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fills with zeros."""
+    """Fills with zeros.
+
+    >>> nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
+    """
     return aten.zero_(tensor)
 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Makes a matrix the identity."""
+    """Makes a matrix the identity.
+
+    >>> nn.init.eye_(torch.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     aten.eye(*tensor.shape, out=tensor)
@@ -148,7 +180,12 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Makes a convolution kernel pass its input channels through unchanged, per group."""
+    """Makes a convolution kernel pass its input channels through unchanged, per group.
+
+    >>> nn.init.dirac_(torch.empty(2, 2, 1)).squeeze(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -179,14 +216,22 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform on [-a, a] with a = gain * sqrt(6 / (fan_in + fan_out))."""
+    """Uniform on [-a, a] with a = gain * sqrt(6 / (fan_in + fan_out)).
+
+    >>> nn.init.xavier_uniform_(torch.empty(3, 5)).shape
+    torch.Size([3, 5])
+    """
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with std = gain * sqrt(2 / (fan_in + fan_out))."""
+    """Normal with std = gain * sqrt(2 / (fan_in + fan_out)).
+
+    >>> nn.init.xavier_normal_(torch.empty(3, 5)).shape
+    torch.Size([3, 5])
+    """
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     return normal_(tensor, 0.0, std, generator)
 
@@ -203,7 +248,11 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Uniform on [-b, b] with b = gain * sqrt(3 / fan)."""
+    """Uniform on [-b, b] with b = gain * sqrt(3 / fan).
+
+    >>> nn.init.kaiming_uniform_(torch.empty(3, 5)).shape
+    torch.Size([3, 5])
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -214,14 +263,23 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normal with std = gain / sqrt(fan)."""
+    """Normal with std = gain / sqrt(fan).
+
+    >>> nn.init.kaiming_normal_(torch.empty(3, 5), nonlinearity="relu").shape
+    torch.Size([3, 5])
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0, std, generator)
 
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A (semi-)orthogonal matrix times `gain`; dimensions after the first are taken together."""
+    """A (semi-)orthogonal matrix times `gain`; dimensions after the first are taken together.
+
+    >>> w = nn.init.orthogonal_(torch.empty(3, 3))
+    >>> torch.allclose(w @ w.T, torch.eye(3), atol=1e-5)
+    True
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -239,7 +297,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal values of which the fraction `sparsity` of every column is zero."""
+    """Normal values of which the fraction `sparsity` of every column is zero.
+
+    >>> (nn.init.sparse_(torch.empty(4, 3), sparsity=0.5) == 0).sum(0)
+    tensor([2, 2, 2])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -248,6 +310,11 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     for column in range(columns):
         tensor[aten.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _example_of(function: Any) -> str:
+    text, marker, example = (function.__doc__ or "").partition("\n\n    >>> ")
+    return marker + example
 
 
 def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -260,7 +327,7 @@ def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = old
-    call.__doc__ = f"Deprecated name of `{new}`."
+    call.__doc__ = f"Deprecated name of `{new}`.{_example_of(function)}"
     return call
 
 

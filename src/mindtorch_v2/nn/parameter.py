@@ -31,6 +31,11 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that a module keeps as state without training it: assigning one to an attribute registers a buffer.
 
     `persistent` says whether it belongs to the state dict.
+
+    >>> layer = nn.Module()
+    >>> layer.steps = nn.Buffer(torch.tensor(0))
+    >>> [name for name, _ in layer.named_buffers()]
+    ['steps']
     """
 
     persistent: bool

@@ -40,7 +40,15 @@ class _Momentum:
 
 
 class CyclicLR(LRScheduler):
-    """The rate moves up and down between two bounds; `mode` says how the upper one shrinks."""
+    """The rate moves up and down between two bounds; `mode` says how the upper one shrinks.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.3
+    """
 
     def __init__(
         self,
@@ -112,7 +120,15 @@ class CyclicLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine annealing that starts anew after T_0 epochs, each period `T_mult` times as long as the one before."""
+    """Cosine annealing that starts anew after T_0 epochs, each period `T_mult` times as long as the one before.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=4)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.8536
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -160,7 +176,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """One cycle: from a low rate up to `max_lr`, then down to a very low one; momentum moves the other way."""
+    """One cycle: from a low rate up to `max_lr`, then down to a very low one; momentum moves the other way.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.8117
+    """
 
     def __init__(
         self,
@@ -264,7 +288,15 @@ class OneCycleLR(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """Schedulers one after another; `milestones` are the epochs at which the next takes over."""
+    """Schedulers one after another; `milestones` are the epochs at which the next takes over.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> schedulers = torch.optim.lr_scheduler
+    >>> parts = [schedulers.ConstantLR(optimizer, 0.5), schedulers.ExponentialLR(optimizer, 0.9)]
+    >>> scheduler = schedulers.SequentialLR(optimizer, parts, milestones=[2])
+    >>> scheduler.get_last_lr()
+    [0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
@@ -328,7 +360,16 @@ def _restart(scheduler: LRScheduler) -> None:
 
 
 class ChainedScheduler(LRScheduler):
-    """Several schedulers that all act at every step."""
+    """Several schedulers that all act at every step.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> halves = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([halves], optimizer)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

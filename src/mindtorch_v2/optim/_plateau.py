@@ -11,7 +11,15 @@ from .optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Lowers the rate when a metric has not become better for `patience` epochs."""
+    """Lowers the rate when a metric has not become better for `patience` epochs.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
+    >>> scheduler.step(1.0)
+    >>> scheduler.step(1.0)
+    >>> optimizer.param_groups[0]["lr"]
+    0.5
+    """
 
     def __init__(
         self,

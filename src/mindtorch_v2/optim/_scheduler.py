@@ -34,7 +34,13 @@ def _check_optimizer(optimizer: Any) -> None:
 
 
 class LRScheduler:
-    """Sets the learning rate of every parameter group at each `step()`; subclasses give `get_lr`."""
+    """Sets the learning rate of every parameter group at each `step()`; subclasses give `get_lr`.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=5)
+    >>> scheduler.last_epoch
+    0
+    """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)

@@ -44,14 +44,30 @@ def _is_function(f: Any) -> bool:
 
 
 class LambdaLR(_FromFunctions):
-    """The initial rate times a function of the epoch."""
+    """The initial rate times a function of the epoch.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.5
+    """
 
     def get_lr(self) -> list[float]:
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs)]
 
 
 class MultiplicativeLR(_FromFunctions):
-    """At each epoch, the rate times a function of the epoch."""
+    """At each epoch, the rate times a function of the epoch.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.5
+    """
 
     def get_lr(self) -> list[float]:
         if self._is_initial:
@@ -60,7 +76,15 @@ class MultiplicativeLR(_FromFunctions):
 
 
 class StepLR(LRScheduler):
-    """The rate falls by `gamma` every `step_size` epochs."""
+    """The rate falls by `gamma` every `step_size` epochs.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.1)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.1
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -76,7 +100,15 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate falls by `gamma` at each milestone."""
+    """The rate falls by `gamma` at each milestone.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.1
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -95,7 +127,15 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for `total_iters` epochs, then the rate itself."""
+    """The rate times `factor` for `total_iters` epochs, then the rate itself.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.5
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -119,7 +159,15 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The factor on the rate moves in a straight line from `start_factor` to `end_factor` over `total_iters` epochs."""
+    """The factor on the rate moves in a straight line from `start_factor` to `end_factor` over `total_iters` epochs.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.75
+    """
 
     def __init__(
         self,
@@ -151,7 +199,15 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate falls by `gamma` every epoch."""
+    """The rate falls by `gamma` every epoch.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.5
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -165,7 +221,15 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate falls to zero over `total_iters` epochs as a power of what is left."""
+    """The rate falls to zero over `total_iters` epochs as a power of what is left.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.75
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -184,7 +248,15 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate falls along half a cosine from its start to `eta_min` in `T_max` epochs."""
+    """The rate falls along half a cosine from its start to `eta_min` in `T_max` epochs.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> round(scheduler.get_last_lr()[0], 4)
+    0.5
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min

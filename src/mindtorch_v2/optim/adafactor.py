@@ -20,6 +20,12 @@ class Adafactor(Optimizer):
     beta2_decay   the running mean's share of a new value at step t is t ** beta2_decay.
     eps           (what variances are kept above, by default the type's spacing; the smallest parameter size that
     steps are relative to). d             updates whose root mean square exceeds this are scaled down to it.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adafactor(model.parameters(), lr=0.01)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
     """
 
     def __init__(

@@ -47,6 +47,12 @@ class Adam(Optimizer):
 
     p -= lr * m_hat / (sqrt(v_hat) + eps). `weight_decay` is added to the gradient, or with `decoupled_weight_decay`
     shrinks the parameter directly; `amsgrad` keeps the largest v seen.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
     """
 
     def __init__(
@@ -226,7 +232,14 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: the parameter shrinks by lr * weight_decay before each update."""
+    """Adam with decoupled weight decay: the parameter shrinks by lr * weight_decay before each update.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     def __init__(
         self,

@@ -17,7 +17,14 @@ __all__ = ["Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop"]
 
 
 class Adamax(_PerParameter):
-    """Adam with the largest (decayed) gradient size in place of the root mean square."""
+    """Adam with the largest (decayed) gradient size in place of the root mean square.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adamax(model.parameters(), lr=2e-3)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     def __init__(
         self,
@@ -64,7 +71,14 @@ class Adamax(_PerParameter):
 
 
 class NAdam(_PerParameter):
-    """Adam with Nesterov momentum, whose coefficient grows over the steps."""
+    """Adam with Nesterov momentum, whose coefficient grows over the steps.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.NAdam(model.parameters(), lr=2e-3)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     _also = ", mu_products"
 
@@ -131,7 +145,14 @@ class NAdam(_PerParameter):
 
 
 class RAdam(_PerParameter):
-    """Adam that starts as momentum SGD, until its estimate of the variance can be trusted."""
+    """Adam that starts as momentum SGD, until its estimate of the variance can be trusted.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.RAdam(model.parameters(), lr=1e-3)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     def __init__(
         self,
@@ -185,7 +206,14 @@ class RAdam(_PerParameter):
 
 
 class RMSprop(_PerParameter):
-    """Divides the gradient by a running root mean square of its size; optionally centered, with momentum."""
+    """Divides the gradient by a running root mean square of its size; optionally centered, with momentum.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.RMSprop(model.parameters(), lr=0.01)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     def __init__(
         self,
@@ -247,7 +275,14 @@ class RMSprop(_PerParameter):
 
 
 class Adagrad(_PerParameter):
-    """Divides the gradient by the root of the sum of its squares so far."""
+    """Divides the gradient by the root of the sum of its squares so far.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adagrad(model.parameters(), lr=0.01)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     def __init__(
         self,
@@ -299,7 +334,14 @@ class Adagrad(_PerParameter):
 
 
 class Adadelta(_PerParameter):
-    """Scales the gradient by the ratio of running sizes of past updates and of gradients."""
+    """Scales the gradient by the ratio of running sizes of past updates and of gradients.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adadelta(model.parameters(), lr=1.0)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
 
     def __init__(
         self,

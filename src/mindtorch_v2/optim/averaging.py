@@ -15,6 +15,12 @@ __all__ = ["ASGD", "Rprop"]
 class ASGD(_PerParameter):
     """Stochastic gradient descent whose state `ax` is the mean of the parameters since step `t0` (Polyak and
     Juditsky, 1992).
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.ASGD(model.parameters(), lr=0.01)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
     """
 
     def __init__(
@@ -68,6 +74,12 @@ class ASGD(_PerParameter):
 class Rprop(_PerParameter):
     """Resilient backpropagation: a step size for every element, which grows while its gradient keeps its sign and
     shrinks when not.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Rprop(model.parameters(), lr=0.01)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
     """
 
     def __init__(

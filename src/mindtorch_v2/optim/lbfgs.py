@@ -22,6 +22,17 @@ class LBFGS(Optimizer):
     One `step` makes up to `max_iter` iterations and calls the closure several times. With
     line_search_fn="strong_wolfe" the length of each move satisfies the strong Wolfe conditions; otherwise it is `lr`
     (shorter at the very first).
+
+    >>> w = torch.zeros(1, requires_grad=True)
+    >>> optimizer = torch.optim.LBFGS([w])
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 3) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> w.detach().round()
+    tensor([3.])
     """
 
     def __init__(

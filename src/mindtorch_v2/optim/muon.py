@@ -40,7 +40,13 @@ def _adjust_lr(lr: float, how: str | None, shape: Any) -> float:
 
 
 class Muon(Optimizer):
-    """For matrices only: steps along orthogonalized momentum, with decoupled weight decay."""
+    """For matrices only: steps along orthogonalized momentum, with decoupled weight decay.
+
+    >>> model = nn.Linear(2, 3, bias=False)
+    >>> optimizer = torch.optim.Muon(model.parameters(), lr=1e-3)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    """
 
     def __init__(
         self,

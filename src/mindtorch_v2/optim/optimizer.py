@@ -100,6 +100,10 @@ class Optimizer:
 
     params    tensors, (name, tensor) pairs, or dicts with "params" and options of their own (parameter groups).
     defaults  options for groups that do not set them.
+
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
+    >>> optimizer.param_groups[0]["lr"]
+    0.1
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -17,6 +17,12 @@ class SGD(Optimizer):
 
     With g the gradient (plus weight_decay * p): b = momentum * b + (1 - dampening) * g, then p -= lr * b; with
     `nesterov` the step is g + momentum * b. The first step starts with b = g.
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
     """
 
     def __init__(

@@ -15,7 +15,13 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam whose moments of rows without a gradient stay as they are."""
+    """Adam whose moments of rows without a gradient stay as they are.
+
+    >>> table = nn.Embedding(10, 3, sparse=True)
+    >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.01)
+    >>> table(torch.tensor([1, 2])).sum().backward()
+    >>> optimizer.step()
+    """
 
     def __init__(
         self,

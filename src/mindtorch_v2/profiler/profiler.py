@@ -40,6 +40,11 @@ class profile(_KinetoProfile):
     use_cuda        deprecated; say it with `activities`
 
     The other options are those of `_KinetoProfile`.
+
+    >>> with torch.profiler.profile() as prof:
+    ...     y = torch.ones(2) + 1
+    >>> [event.name for event in prof.events() if event.name == "aten::add"]
+    ['aten::add']
     """
 
     def __init__(

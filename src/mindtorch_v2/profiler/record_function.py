@@ -50,6 +50,12 @@ class record_function(ContextDecorator):
 
     One object may be entered again while it is open (recursion) and by several threads at once. Outside a profile it
     costs a test. `args` is shown with the event in traces.
+
+    >>> with torch.profiler.profile() as prof:
+    ...     with torch.profiler.record_function("my block"):
+    ...         y = torch.ones(2) + 1
+    >>> "my block" in [event.name for event in prof.events()]
+    True
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:

@@ -20,7 +20,12 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """A function from step numbers to actions: after `skip_first` steps, cycles of `wait` idle, `warmup` warming and
     `active` recorded steps follow one another, `repeat` times or (0) without end. A `skip_first_wait` other than 0
-    leaves out the idle steps of the first cycle."""
+    leaves out the idle steps of the first cycle.
+
+    >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(4)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    """
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise _InvalidSchedule(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "

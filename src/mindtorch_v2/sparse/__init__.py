@@ -69,6 +69,9 @@ def _sparse_coo_tensor(
 
     Values of one index are added. `size` may be left out: it then is as small as the indices allow. With a size
     alone, an empty one.
+
+    >>> torch.sparse_coo_tensor([[0, 2]], [3., 4.], (3,)).to_dense()
+    tensor([3., 0., 4.])
     """
     if values is None:
         size = tuple(indices) if size is None else size
@@ -164,7 +167,12 @@ def _sparse_csr_tensor(
     check_invariants: bool | None = None,
     layout: Any = None,
 ) -> Tensor:
-    """A matrix in compressed rows: row i has the columns and values from crow_indices[i] to crow_indices[i + 1]."""
+    """A matrix in compressed rows: row i has the columns and values from crow_indices[i] to crow_indices[i + 1].
+
+    >>> torch.sparse_csr_tensor([0, 1, 2], [1, 0], [3., 4.], (2, 2)).to_dense()
+    tensor([[0., 3.],
+            [4., 0.]])
+    """
     return _compressed_tensor(
         sparse_csr, crow_indices, col_indices, values, size, dtype, device, requires_grad, check_invariants
     )
@@ -183,7 +191,12 @@ def _sparse_csc_tensor(
     check_invariants: bool | None = None,
     layout: Any = None,
 ) -> Tensor:
-    """A matrix in compressed columns."""
+    """A matrix in compressed columns.
+
+    >>> torch.sparse_csc_tensor([0, 1, 2], [1, 0], [3., 4.], (2, 2)).to_dense()
+    tensor([[0., 4.],
+            [3., 0.]])
+    """
     return _compressed_tensor(
         sparse_csc, ccol_indices, row_indices, values, size, dtype, device, requires_grad, check_invariants
     )
@@ -202,7 +215,11 @@ def _sparse_compressed_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
-    """A matrix in compressed rows or columns, as `layout` says."""
+    """A matrix in compressed rows or columns, as `layout` says.
+
+    >>> torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [3., 4.], (2, 2), layout=torch.sparse_csr).values()
+    tensor([3., 4.])
+    """
     if layout not in (sparse_csr, sparse_csc):
         raise RuntimeError(f"sparse_compressed_tensor: expected layout sparse_csr or sparse_csc, got {layout}")
     return _compressed_tensor(

@@ -254,6 +254,11 @@ def checkpoint(
     context_fn          gives the contexts of the first and the second run; only without re-entering.
     determinism_check   "default" compares shapes, types and devices of what is saved; "none" does not.
     early_stop          the second run ends once all saved tensors are there.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([0.5403, 0.5403])
     """
     if use_reentrant is None:
         warnings.warn(
@@ -285,7 +290,12 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Runs a sequence of functions in `segments` parts, all but the last checkpointed."""
+    """Runs a sequence of functions in `segments` parts, all but the last checkpointed.
+
+    >>> layers = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, torch.ones(1, 2), use_reentrant=False).shape
+    torch.Size([1, 2])
+    """
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "

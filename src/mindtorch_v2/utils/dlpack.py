@@ -11,5 +11,9 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule over the tensor's memory, which can be consumed once."""
+    """A capsule over the tensor's memory, which can be consumed once.
+
+    >>> torch.from_dlpack(torch.to_dlpack(torch.tensor([1, 2])))
+    tensor([1, 2])
+    """
     return tensor.__dlpack__()

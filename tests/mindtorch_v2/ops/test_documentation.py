@@ -37,7 +37,8 @@ class Numbers(doctest.OutputChecker):
 
 def failures(name: str, text: str) -> list[str]:
     """What the examples in a text print instead of what they say."""
-    test = doctest.DocTestParser().get_doctest(text, {"torch": torch}, name, name, 0)
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
     said: list[str] = []
     torch.manual_seed(0)
     doctest.DocTestRunner(Numbers(), verbose=False).run(test, out=said.append)

@@ -298,6 +298,12 @@ def multi_head_attention_forward(
 
     Returns the output (T, N, E) and, with `need_weights`, the weights (N, T, S), or (N, H, T, S) if they are not
     averaged over the heads.
+
+    >>> x, w = torch.ones(3, 1, 4), torch.eye(4)
+    >>> out, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, torch.cat([w, w, w]), None, None, None, False, 0., w, None)
+    >>> out.shape, weights.shape
+    (torch.Size([3, 1, 4]), torch.Size([1, 3, 3]))
     """
     batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

@@ -30,7 +30,12 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """weight[input]; the row `padding_idx` gets no gradient."""
+    """weight[input]; the row `padding_idx` gets no gradient.
+
+    >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
     padding = _checked_padding(padding_idx, weight)
     if max_norm is not None:
         input = input.contiguous()
@@ -52,7 +57,11 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sum, mean or maximum of the rows of each bag of indices."""
+    """Sum, mean or maximum of the rows of each bag of indices.
+
+    >>> F.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1., 2.], [3., 4.]]), mode="sum")
+    tensor([[4., 6.]])
+    """
     if weight.dtype.category == 1 and input.dtype.is_floating_point:
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "

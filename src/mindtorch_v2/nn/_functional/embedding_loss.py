@@ -19,7 +19,11 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)."""
+    """max(0, -target * (input1 - input2) + margin).
+
+    >>> F.margin_ranking_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
+    tensor(2.)
+    """
     mode = number(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
@@ -37,7 +41,11 @@ def hinge_embedding_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """input where target is 1, max(0, margin - input) where it is -1.
+
+    >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1., -1.]))
+    tensor(0.5000)
+    """
     return aten.hinge_embedding_loss(input, target, margin, number(reduction, size_average, reduce))
 
 
@@ -50,7 +58,11 @@ def cosine_embedding_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1.
+
+    >>> F.cosine_embedding_loss(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.]]), torch.tensor([1]))
+    tensor(1.)
+    """
     return aten.cosine_embedding_loss(input1, input2, target, margin, number(reduction, size_average, reduce))
 
 
@@ -66,7 +78,11 @@ def triplet_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, |anchor - positive| - |anchor - negative| + margin)."""
+    """max(0, |anchor - positive| - |anchor - negative| + margin).
+
+    >>> F.triplet_margin_loss(torch.tensor([[0., 0.]]), torch.tensor([[0., 3.]]), torch.tensor([[2., 0.]]))
+    tensor(2.)
+    """
     mode = number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -83,7 +99,12 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with any distance."""
+    """triplet_margin_loss with any distance.
+
+    >>> anchor, positive, negative = torch.tensor([[[0., 0.]], [[0., 3.]], [[2., 0.]]])
+    >>> F.triplet_margin_with_distance_loss(anchor, positive, negative)
+    tensor(2.)
+    """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

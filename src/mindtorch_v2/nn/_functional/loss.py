@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._autograd.grad_mode import no_grad
 from ..._dispatch import aten
-from ..._dispatch.namespace import public
 from ..._shape import broadcast_shapes
 from ..._tensor import Tensor
 from .._reduction import get_enum, legacy_get_string, number
@@ -70,7 +67,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """(input - target) ** 2."""
+    """(input - target) ** 2.
+
+    >>> F.mse_loss(torch.tensor([0., 2.]), torch.tensor([1., 4.]))
+    tensor(2.5000)
+    """
     return _pairwise(aten.mse_loss, input, target, reduction, size_average, reduce, weight)
 
 
@@ -82,7 +83,11 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """|input - target|."""
+    """|input - target|.
+
+    >>> F.l1_loss(torch.tensor([0., 2.]), torch.tensor([1., 4.]))
+    tensor(1.5000)
+    """
     return _pairwise(aten.l1_loss, input, target, reduction, size_average, reduce, weight)
 
 
@@ -94,7 +99,11 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """d ** 2 / (2 * beta) where d = |input - target| < beta, else d - beta / 2."""
+    """d ** 2 / (2 * beta) where d = |input - target| < beta, else d - beta / 2.
+
+    >>> F.smooth_l1_loss(torch.tensor([0., 0.]), torch.tensor([0.5, 3.]))
+    tensor(1.3125)
+    """
     if beta == 0.0:
         return _pairwise(aten.l1_loss, input, target, reduction, size_average, reduce, None)
     return _pairwise(aten.smooth_l1_loss, input, target, reduction, size_average, reduce, None, beta)
@@ -103,7 +112,11 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """d ** 2 / 2 where d = |input - target| < delta, else delta * (d - delta / 2)."""
+    """d ** 2 / 2 where d = |input - target| < delta, else delta * (d - delta / 2).
+
+    >>> F.huber_loss(torch.tensor([0., 0.]), torch.tensor([0.5, 3.]))
+    tensor(1.3125)
+    """
     return _pairwise(aten.huber_loss, input, target, reduction, None, None, weight, delta)
 
 
@@ -118,7 +131,11 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """-log(softmax(input)[target]); the target holds class numbers or probabilities."""
+    """-log(softmax(input)[target]); the target holds class numbers or probabilities.
+
+    >>> F.cross_entropy(torch.tensor([[2., 0.], [0., 2.]]), torch.tensor([0, 1]))
+    tensor(0.1269)
+    """
     return aten.cross_entropy_loss(
         input, target, weight, number(reduction, size_average, reduce), ignore_index, label_smoothing
     )
@@ -166,6 +183,9 @@ def linear_cross_entropy(
     Shapes: input (in) or (N, in), linear_weight (C, in) or (C, d1, ..., in), target (), (N) or (N, d1, ...) of class
     numbers, or probabilities (C) or (N, C, d1, ...). `options` says how PyTorch works through the batch in pieces; the
     loss is the same without it, and here the batch is always taken as a whole.
+
+    >>> F.linear_cross_entropy(torch.eye(2), torch.eye(2), torch.tensor([0, 1]))
+    tensor(0.3133)
     """
     mode = number(reduction, None, None)
     if target.is_floating_point() and ignore_index is not None:
@@ -185,7 +205,11 @@ def nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-input[target], for log-probabilities."""
+    """-input[target], for log-probabilities.
+
+    >>> F.nll_loss(torch.tensor([[-0.5, -1.]]), torch.tensor([1]))
+    tensor(1.)
+    """
     return aten.nll_loss_nd(input, target, weight, number(reduction, size_average, reduce), ignore_index)
 
 
@@ -197,7 +221,11 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities."""
+    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities.
+
+    >>> F.binary_cross_entropy(torch.tensor([0.9, 0.2]), torch.tensor([1., 0.]))
+    tensor(0.1643)
+    """
     mode = number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -219,7 +247,11 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """binary_cross_entropy of sigmoid(input), computed without overflow."""
+    """binary_cross_entropy of sigmoid(input), computed without overflow.
+
+    >>> F.binary_cross_entropy_with_logits(torch.tensor([2., -1.]), torch.tensor([1., 0.]))
+    tensor(0.2201)
+    """
     mode = number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -236,7 +268,11 @@ def multi_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """sum over wrong classes i of max(0, margin - x[target] + x[i]) ** p / number of classes."""
+    """sum over wrong classes i of max(0, margin - x[target] + x[i]) ** p / number of classes.
+
+    >>> F.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.7]]), torch.tensor([2]))
+    tensor(0.3000)
+    """
     mode = number(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -248,7 +284,11 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
-    """Hinge between every target class (up to the first -1) and every other class."""
+    """Hinge between every target class (up to the first -1) and every other class.
+
+    >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
+    tensor(0.5000)
+    """
     return aten.multilabel_margin_loss(input, target, number(reduction, size_average, reduce))
 
 
@@ -260,7 +300,11 @@ def multilabel_soft_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over classes of the binary cross entropy of sigmoid(input)."""
+    """Mean over classes of the binary cross entropy of sigmoid(input).
+
+    >>> F.multilabel_soft_margin_loss(torch.tensor([[2., -1.]]), torch.tensor([[1., 0.]]))
+    tensor(0.2201)
+    """
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
     positive, negative = aten.log_sigmoid(input), aten.log_sigmoid(-input)
@@ -277,101 +321,12 @@ def multilabel_soft_margin_loss(
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
-    """log(1 + exp(-target * input))."""
+    """log(1 + exp(-target * input)).
+
+    >>> F.soft_margin_loss(torch.tensor([0.]), torch.tensor([1.]))
+    tensor(0.6931)
+    """
     return aten.soft_margin_loss(input, target, number(reduction, size_average, reduce))
-
-
-# --- likelihoods
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    """target * (log(target) - input), for log-probabilities; "batchmean" divides the sum by the batch size."""
-    batchmean = False
-    if size_average is not None or reduce is not None:
-        mode = number(reduction, size_average, reduce)
-    else:
-        if reduction == "mean":
-            warnings.warn(
-                "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-                "divides "
-                "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave "
-                "the "
-                "same as 'batchmean' in the next major release.",
-                stacklevel=2,
-            )
-        batchmean = reduction == "batchmean"
-        mode = 2 if batchmean else get_enum(reduction)
-    loss = aten.kl_div(input, target, mode, log_target=log_target)
-    return loss / input.size()[0] if batchmean and input.dim() != 0 else loss
-
-
-def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: Flag = None,
-    eps: float = 1e-8,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """exp(input) - target * input, or input - target * log(input + eps)."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_get_string(size_average, reduce)
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not a valid value for reduction")
-    return aten.poisson_nll_loss(input, target, log_input, full, eps, get_enum(reduction))
-
-
-def _checked_variance(input: Tensor, var: Tensor | float) -> Tensor:
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        return var * public.ones_like(input)
-    if bool((var < 0).any()):
-        raise ValueError("var has negative entry/entries")
-    have, want = tuple(var.shape), tuple(input.shape)
-    if have == want:
-        return var
-    if want[:-1] == have:
-        return var.unsqueeze(-1)
-    if len(have) == len(want) and sum(v for v, i in zip(have, want) if v != i) == 1:
-        return var
-    raise ValueError("var is of incorrect size")
-
-
-def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Tensor:
-    """(log(var) + (input - target) ** 2 / var) / 2, with var at least eps."""
-    variance = _checked_variance(input, var)
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not valid")
-    variance = variance.clone()
-    with no_grad():
-        variance.clamp_(min=eps)
-    loss = 0.5 * (aten.log(variance) + (input - target) ** 2 / variance)
-    if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
-    return _reduce(loss, reduction)
-
-
-def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Tensor:
-    """Connectionist temporal classification: -log of the probability of all alignments of the targets."""
-    return aten.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)
 
 
 # --- embeddings

@@ -29,7 +29,12 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / sqrt(var + eps) * weight + bias per channel; the statistics are the batch's in training."""
+    """(x - mean) / sqrt(var + eps) * weight + bias per channel; the statistics are the batch's in training.
+
+    >>> F.batch_norm(torch.tensor([[0., 1.], [2., 5.]]), None, None, training=True)
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+    """
     if training:
         _verify_batch_size(input.size())
         if eps <= 0.0:
@@ -49,7 +54,11 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """batch_norm of every sample on its own."""
+    """batch_norm of every sample on its own.
+
+    >>> F.instance_norm(torch.tensor([[[1., 3.]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
     if use_input_stats:
         count = 1
         for n in input.size()[2:]:
@@ -66,21 +75,33 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions."""
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions.
+
+    >>> F.layer_norm(torch.tensor([[1., 3.]]), (2,))
+    tensor([[-1.0000,  1.0000]])
+    """
     return aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """x / sqrt(mean(x ** 2) + eps) * weight over the last dimensions."""
+    """x / sqrt(mean(x ** 2) + eps) * weight over the last dimensions.
+
+    >>> F.rms_norm(torch.tensor([[3., 3.]]), (2,), eps=0.)
+    tensor([[1., 1.]])
+    """
     return aten.rms_norm(input, normalized_shape, weight, eps)
 
 
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """layer_norm of each of `num_groups` groups of channels."""
+    """layer_norm of each of `num_groups` groups of channels.
+
+    >>> F.group_norm(torch.randn(3, 4, 5), 2).shape
+    torch.Size([3, 4, 5])
+    """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     _verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups, *input.size()[2:]])
@@ -88,7 +109,11 @@ def group_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """x / (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
+    """x / (k + alpha * mean of squares over `size` neighbouring channels) ** beta.
+
+    >>> F.local_response_norm(torch.ones(1, 4, 3), 2).shape
+    torch.Size([1, 4, 3])
+    """
     dim = input.dim()
     if dim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
@@ -106,7 +131,11 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """x / max(norm of x along dim, eps)."""
+    """x / max(norm of x along dim, eps).
+
+    >>> F.normalize(torch.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
     if out is None:
         return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     divisor = input.norm(p, dim, keepdim=True).clamp_min_(eps).expand_as(input)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._dispatch import aten
-from ..._dispatch.namespace import public
 from ..._tensor import Tensor
 
 
@@ -41,7 +40,11 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of (N, C, L) or (C, L); with `return_indices` also where it was."""
+    """The maximum of each window of (N, C, L) or (C, L); with `return_indices` also where it was.
+
+    >>> F.max_pool1d(torch.tensor([[1., 3., 5., 7.]]), 2)
+    tensor([[3., 7.]])
+    """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -54,7 +57,11 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of (N, C, H, W) or (C, H, W); with `return_indices` also where it was."""
+    """The maximum of each window of (N, C, H, W) or (C, H, W); with `return_indices` also where it was.
+
+    >>> F.max_pool2d(torch.arange(4.).reshape(1, 2, 2), 2)
+    tensor([[[3.]]])
+    """
     if not return_indices:
         return aten.max_pool2d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
@@ -69,7 +76,11 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of (N, C, D, H, W) or (C, D, H, W); with `return_indices` also where it was."""
+    """The maximum of each window of (N, C, D, H, W) or (C, D, H, W); with `return_indices` also where it was.
+
+    >>> F.max_pool3d(torch.ones(1, 4, 4, 4), 2).shape
+    torch.Size([1, 2, 2, 2])
+    """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -82,7 +93,11 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """max_pool1d that always returns the indices."""
+    """max_pool1d that always returns the indices.
+
+    >>> F.max_pool1d_with_indices(torch.tensor([[1., 3., 5., 7.]]), 2)[1]
+    tensor([[1, 3]])
+    """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -95,7 +110,11 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """max_pool2d that always returns the indices."""
+    """max_pool2d that always returns the indices.
+
+    >>> F.max_pool2d_with_indices(torch.arange(4.).reshape(1, 2, 2), 2)[1]
+    tensor([[[3]]])
+    """
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -108,7 +127,11 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """max_pool3d that always returns the indices."""
+    """max_pool3d that always returns the indices.
+
+    >>> F.max_pool3d_with_indices(torch.ones(1, 4, 4, 4), 2)[1].shape
+    torch.Size([1, 2, 2, 2])
+    """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -122,29 +145,49 @@ def _output_sizes(output_size: Any, input: Tensor, n: int) -> Any:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of windows chosen so that the output has `output_size`."""
+    """The mean of windows chosen so that the output has `output_size`.
+
+    >>> F.adaptive_avg_pool2d(torch.arange(4.).reshape(1, 2, 2), 1)
+    tensor([[[1.5000]]])
+    """
     return aten.adaptive_avg_pool2d(input, _output_sizes(output_size, input, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of windows chosen so that the output has `output_size`."""
+    """The mean of windows chosen so that the output has `output_size`.
+
+    >>> F.adaptive_avg_pool3d(torch.ones(1, 4, 4, 4), 2).shape
+    torch.Size([1, 2, 2, 2])
+    """
     return aten.adaptive_avg_pool3d(input, _output_sizes(output_size, input, 3))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of windows chosen so that the output has `output_size`."""
+    """The maximum of windows chosen so that the output has `output_size`.
+
+    >>> F.adaptive_max_pool1d(torch.tensor([[1., 3., 5., 7.]]), 2)
+    tensor([[3., 7.]])
+    """
     made = aten.adaptive_max_pool1d(input, output_size)
     return made if return_indices else made[0]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of windows chosen so that the output has `output_size`."""
+    """The maximum of windows chosen so that the output has `output_size`.
+
+    >>> F.adaptive_max_pool2d(torch.arange(4.).reshape(1, 2, 2), 1)
+    tensor([[[3.]]])
+    """
     made = aten.adaptive_max_pool2d(input, _output_sizes(output_size, input, 2))
     return made if return_indices else made[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of windows chosen so that the output has `output_size`."""
+    """The maximum of windows chosen so that the output has `output_size`.
+
+    >>> F.adaptive_max_pool3d(torch.ones(1, 4, 4, 4), 2).shape
+    torch.Size([1, 2, 2, 2])
+    """
     made = aten.adaptive_max_pool3d(input, _output_sizes(output_size, input, 3))
     return made if return_indices else made[0]
 
@@ -192,21 +235,34 @@ def _unpool(
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Puts maxima back where max_pool1d found them; the rest is zero."""
+    """Puts maxima back where max_pool1d found them; the rest is zero.
+
+    >>> F.max_unpool1d(torch.tensor([[3., 7.]]), torch.tensor([[1, 3]]), 2)
+    tensor([[0., 3., 0., 7.]])
+    """
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Puts maxima back where max_pool2d found them; the rest is zero."""
+    """Puts maxima back where max_pool2d found them; the rest is zero.
+
+    >>> F.max_unpool2d(torch.tensor([[[3.]]]), torch.tensor([[[3]]]), 2)
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Puts maxima back where max_pool3d found them; the rest is zero."""
+    """Puts maxima back where max_pool3d found them; the rest is zero.
+
+    >>> F.max_unpool3d(torch.ones(1, 1, 1, 1), torch.tensor([[[[3]]]]), 2).shape
+    torch.Size([1, 2, 2, 2])
+    """
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -222,93 +278,27 @@ def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: 
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """(sum of x ** p) ** (1 / p) of each window."""
+    """(sum of x ** p) ** (1 / p) of each window.
+
+    >>> F.lp_pool1d(torch.tensor([[3., 4.]]), 2, 2)
+    tensor([[5.]])
+    """
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """(sum of x ** p) ** (1 / p) of each window."""
+    """(sum of x ** p) ** (1 / p) of each window.
+
+    >>> F.lp_pool2d(torch.ones(1, 2, 2), 2, 2)
+    tensor([[[2.]]])
+    """
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """(sum of x ** p) ** (1 / p) of each window."""
+    """(sum of x ** p) ** (1 / p) of each window.
+
+    >>> F.lp_pool3d(torch.ones(1, 4, 4, 4), 2, 2).shape
+    torch.Size([1, 2, 2, 2])
+    """
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def _fractional(
-    n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None
-) -> Any:
-    """Maxima and their positions, for windows of which the distances are drawn."""
-    name = f"fractional_max_pool{n}d"
-    if output_size is None and output_ratio is None:
-        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    if output_size is None:
-        ratios = _tuple(output_ratio, n)
-        if len(ratios) > n:
-            raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
-        output_size = [int(size * ratio) for size, ratio in zip(input.shape[-n:], ratios)]
-    if samples is None:
-        batch = 1 if input.dim() == n + 1 else input.size(0)
-        samples = public.rand((batch, input.size(-n - 1), n), dtype=input.dtype, device=input.device)
-    elif samples.dtype is not input.dtype:
-        raise RuntimeError("Expect _random_samples to have the same dtype as input")
-    elif samples.dim() != 3 or samples.size(2) != n:
-        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.size(-1)}.")
-    elif samples.size(1) != input.size(-n - 1):
-        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
-    return getattr(aten, name)(input, _tuple(kernel_size, n), _tuple(output_size, n), samples)
-
-
-def fractional_max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """fractional_max_pool2d that always returns the indices."""
-    return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
-
-
-def fractional_max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """fractional_max_pool3d that always returns the indices."""
-    return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
-
-
-def fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """The maximum of windows of (N, C, H, W) or (C, H, W) at random distances, so that the output has `output_size`, or
-    `output_ratio` of the input's size. `_random_samples`, (N, C, 2) numbers in [0, 1), are drawn if they are not
-    given."""
-    made = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
-    return made if return_indices else made[0]
-
-
-def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """The maximum of windows of (N, C, D, H, W) or (C, D, H, W) at random distances, so that the output has
-    `output_size`, or `output_ratio` of the input's size. `_random_samples`, (N, C, 3) numbers in [0, 1), are drawn if
-    they are not given."""
-    made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
-    return made if return_indices else made[0]

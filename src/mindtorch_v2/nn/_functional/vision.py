@@ -17,20 +17,34 @@ _NEEDED_DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lancz
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Adds to the borders: `pad` lists (before, after) from the last dimension backwards. Modes are "constant",
-    "reflect", "replicate" and "circular"."""
+    "reflect", "replicate" and "circular".
+
+    >>> F.pad(torch.tensor([[1., 2.]]), (1, 0))
+    tensor([[0., 1., 2.]])
+    """
     return aten.pad(input, pad, mode, value)
 
 
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Sums patches (N, C * kernel, L) into images (N, C, H, W)."""
+    """Sums patches (N, C * kernel, L) into images (N, C, H, W).
+
+    >>> F.fold(torch.ones(1, 4, 4), (3, 3), (2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
     pair = _pair_of
     return aten.col2im(input, pair(output_size), pair(kernel_size), pair(dilation), pair(padding), pair(stride))
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The patches of images (N, C, H, W), as columns: (N, C * kernel, L)."""
+    """The patches of images (N, C, H, W), as columns: (N, C * kernel, L).
+
+    >>> F.unfold(torch.arange(9.).reshape(1, 1, 3, 3), (2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
     return aten.im2col(input, _pair_of(kernel_size), _pair_of(dilation), _pair_of(padding), _pair_of(stride))
 
 
@@ -92,6 +106,9 @@ def interpolate(
     """Resizes the spatial dimensions to `size` or by `scale_factor`. Modes: nearest, nearest-exact, area, linear (3-D),
     bilinear and bicubic (4-D), trilinear (5-D). With `antialias` (bilinear, bicubic, lanczos) no pixel is passed
     over.
+
+    >>> F.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -143,13 +160,21 @@ def _smooth(input: Tensor, mode: str, sizes: Any, scales: Any, align_corners: An
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """Deprecated name of `interpolate`."""
+    """Deprecated name of `interpolate`.
+
+    >>> F.upsample(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Deprecated: `interpolate` with mode "nearest"."""
+    """Deprecated: `interpolate` with mode "nearest".
+
+    >>> F.upsample_nearest(torch.ones(1, 1, 2, 2), scale_factor=2).shape
+    torch.Size([1, 1, 4, 4])
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
@@ -157,7 +182,11 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Deprecated: `interpolate` with mode "bilinear" and aligned corners."""
+    """Deprecated: `interpolate` with mode "bilinear" and aligned corners.
+
+    >>> F.upsample_bilinear(torch.ones(1, 1, 2, 2), scale_factor=2).shape
+    torch.Size([1, 1, 4, 4])
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
@@ -168,7 +197,11 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """The input at the positions of `grid`, which run from -1 to 1 over the image."""
+    """The input at the positions of `grid`, which run from -1 to 1 over the image.
+
+    >>> F.grid_sample(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2), align_corners=True)
+    tensor([[[[1.]]]])
+    """
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -191,7 +224,12 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Positions for `grid_sample` that apply the affine maps `theta` (N, 2, 3) or (N, 3, 4)."""
+    """Positions for `grid_sample` that apply the affine maps `theta` (N, 2, 3) or (N, 3, 4).
+
+    >>> F.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), [1, 1, 2, 2], align_corners=True)[0, 0]
+    tensor([[-1., -1.],
+            [ 1., -1.]])
+    """
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "

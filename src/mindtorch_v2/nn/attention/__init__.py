@@ -43,7 +43,12 @@ def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
-    """A block in which only these ways are allowed, a member of `SDPBackend` or a list of them."""
+    """A block in which only these ways are allowed, a member of `SDPBackend` or a list of them.
+
+    >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
+    ...     F.scaled_dot_product_attention(torch.ones(1, 2, 4), torch.ones(1, 2, 4), torch.ones(1, 2, 4)).shape
+    torch.Size([1, 2, 4])
+    """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
     chosen = set(backends if isinstance(backends, list) else [backends])

@@ -25,6 +25,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     The head tells the first `cutoffs[0]` classes and every cluster apart; cluster i projects its input to
     in_features / div_value^(i + 1) features. Shapes: input [N, in_features], target [N]; output [N]
     (log-probabilities of the targets), loss [].
+
+    >>> loss = nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
+    >>> loss(torch.randn(3, 8), torch.tensor([0, 7, 19])).output.shape
+    torch.Size([3])
     """
 
     def __init__(

@@ -131,6 +131,10 @@ class BatchNorm1d(_BatchNorm):
 
     In training, mean and (biased) variance are the batch's, and the running statistics move towards them by
     `momentum`; in evaluation the running statistics are used.
+
+    >>> nn.BatchNorm1d(2)(torch.tensor([[0., 1.], [2., 5.]]))
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]], grad_fn=<NativeBatchNormBackward0>)
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -151,7 +155,11 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (N, C, D, H, W); see BatchNorm1d."""
+    """Batch normalisation of (N, C, D, H, W); see BatchNorm1d.
+
+    >>> nn.BatchNorm3d(2)(torch.randn(1, 2, 3, 3, 3)).shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
@@ -162,6 +170,9 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalisation over the batches of all processes of a group.
 
     In one process it is BatchNorm of any number of dimensions.
+
+    >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(3)))[0].num_features
+    3
     """
 
     def __init__(

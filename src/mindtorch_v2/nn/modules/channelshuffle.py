@@ -10,7 +10,11 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Rearranges the channels of (N, C, *) so that neighbours come from different groups."""
+    """Rearranges the channels of (N, C, *) so that neighbours come from different groups.
+
+    >>> nn.ChannelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -26,6 +26,11 @@ class Sequential(Module):
     Takes modules, or one OrderedDict of named modules.
 
         >>> nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        Sequential(
+          (0): Linear(in_features=4, out_features=8, bias=True)
+          (1): ReLU()
+          (2): Linear(in_features=8, out_features=2, bias=True)
+        )
     """
 
     _modules: dict[str, Module]

@@ -167,6 +167,9 @@ class Conv1d(_Forward):
     """Cross-correlation of (N, C_in, L) with kernels over L, giving (N, C_out, L_out).
 
     L_out = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1).
+
+    >>> nn.Conv1d(2, 4, 3, padding=1)(torch.ones(1, 2, 5)).shape
+    torch.Size([1, 4, 5])
     """
 
     _n = 1
@@ -201,7 +204,11 @@ class Conv2d(_Forward):
 
 
 class Conv3d(_Forward):
-    """Cross-correlation of (N, C_in, D, H, W) with kernels over D, H and W."""
+    """Cross-correlation of (N, C_in, D, H, W) with kernels over D, H and W.
+
+    >>> nn.Conv3d(2, 4, 3)(torch.ones(1, 2, 5, 5, 5)).shape
+    torch.Size([1, 4, 3, 3, 3])
+    """
 
     _n = 3
 
@@ -289,19 +296,31 @@ class _ConvTransposeNd(_ConvNd):
 
 class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of (N, C_in, L): L_out = (L - 1) stride - 2 padding + dilation (kernel_size - 1) +
-    output_padding + 1."""
+    output_padding + 1.
+
+    >>> nn.ConvTranspose1d(2, 4, 2, stride=2)(torch.ones(1, 2, 5)).shape
+    torch.Size([1, 4, 10])
+    """
 
     _n = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution of (N, C_in, H, W): each size becomes (size - 1) stride - 2 padding +
-    dilation (kernel_size - 1) + output_padding + 1."""
+    dilation (kernel_size - 1) + output_padding + 1.
+
+    >>> nn.ConvTranspose2d(2, 4, 2, stride=2)(torch.ones(1, 2, 5, 5)).shape
+    torch.Size([1, 4, 10, 10])
+    """
 
     _n = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of (N, C_in, D, H, W); sizes as in ConvTranspose2d."""
+    """Transposed convolution of (N, C_in, D, H, W); sizes as in ConvTranspose2d.
+
+    >>> nn.ConvTranspose3d(2, 4, 2, stride=2)(torch.ones(1, 2, 3, 3, 3)).shape
+    torch.Size([1, 4, 6, 6, 6])
+    """
 
     _n = 3

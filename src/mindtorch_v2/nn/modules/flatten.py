@@ -11,7 +11,11 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Joins the dimensions from `start_dim` to `end_dim` into one: (N, C, H, W) -> (N, C * H * W) by default."""
+    """Joins the dimensions from `start_dim` to `end_dim` into one: (N, C, H, W) -> (N, C * H * W) by default.
+
+    >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -26,7 +30,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits the dimension `dim` into several, e.g. Unflatten(1, (2, 5)): (N, 10) -> (N, 2, 5)."""
+    """Splits the dimension `dim` into several, e.g. Unflatten(1, (2, 5)): (N, 10) -> (N, 2, 5).
+
+    >>> nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
+    torch.Size([4, 2, 3])
+    """
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()

@@ -12,7 +12,13 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Sums patches (N, C * kernel, L) into images (N, C, *output_size)."""
+    """Sums patches (N, C * kernel, L) into images (N, C, *output_size).
+
+    >>> nn.Fold((3, 3), (2, 2))(torch.ones(1, 4, 4))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -35,7 +41,11 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The patches of images (N, C, H, W), as columns: (N, C * kernel, L)."""
+    """The patches of images (N, C, H, W), as columns: (N, C * kernel, L).
+
+    >>> nn.Unfold((2, 2))(torch.arange(9.).reshape(1, 1, 3, 3)).shape
+    torch.Size([1, 4, 4])
+    """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()

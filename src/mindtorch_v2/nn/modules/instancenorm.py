@@ -66,18 +66,30 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, L) or (C, L)."""
+    """Normalises each channel of each sample of (N, C, L) or (C, L).
+
+    >>> nn.InstanceNorm1d(1)(torch.tensor([[[1., 3.]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
 
     _unbatched_dims = 2
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W)."""
+    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W).
+
+    >>> nn.InstanceNorm2d(3)(torch.randn(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     _unbatched_dims = 3
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
+    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> nn.InstanceNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     _unbatched_dims = 4

@@ -15,7 +15,11 @@ __all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
-    """Returns its input. Takes and ignores any arguments."""
+    """Returns its input. Takes and ignores any arguments.
+
+    >>> nn.Identity()(torch.tensor([1, 2]))
+    tensor([1, 2])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -73,6 +77,9 @@ class Bilinear(Module):
     """y = x1^T A x2 + b.
 
     Shapes: inputs (*, in1_features) and (*, in2_features), output (*, out_features).
+
+    >>> nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
+    torch.Size([5, 4])
     """
 
     weight: Tensor

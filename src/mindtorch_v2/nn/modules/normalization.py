@@ -14,7 +14,11 @@ __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class LocalResponseNorm(Module):
-    """x / (k + alpha * mean of squares over `size` neighbouring channels) ** beta, for (N, C, *)."""
+    """x / (k + alpha * mean of squares over `size` neighbouring channels) ** beta, for (N, C, *).
+
+    >>> nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+    torch.Size([1, 4, 3])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -79,7 +83,11 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalises groups of channels of (N, C, *): each of `num_groups` groups like a layer, then scales per channel."""
+    """Normalises groups of channels of (N, C, *): each of `num_groups` groups like a layer, then scales per channel.
+
+    >>> nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
+    torch.Size([3, 4, 5])
+    """
 
     weight: Tensor | None
     bias: Tensor | None
@@ -125,7 +133,11 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """x / sqrt(mean(x ** 2) + eps) * weight over the last dimensions; `eps` defaults to that of the type."""
+    """x / sqrt(mean(x ** 2) + eps) * weight over the last dimensions; `eps` defaults to that of the type.
+
+    >>> nn.RMSNorm(2, eps=0.)(torch.tensor([[3., 3.]])).detach()
+    tensor([[1., 1.]])
+    """
 
     weight: Tensor | None
 

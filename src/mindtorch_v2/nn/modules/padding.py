@@ -48,19 +48,31 @@ class _ConstantPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Pads (*, L) with a value."""
+    """Pads (*, L) with a value.
+
+    >>> nn.ConstantPad1d(1, 9.)(torch.tensor([[1., 2.]]))
+    tensor([[9., 1., 2., 9.]])
+    """
 
     _n = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """Pads (*, H, W) with a value."""
+    """Pads (*, H, W) with a value.
+
+    >>> nn.ConstantPad2d(1, 9.)(torch.ones(1, 2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
 
     _n = 2
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pads (*, D, H, W) with a value."""
+    """Pads (*, D, H, W) with a value.
+
+    >>> nn.ConstantPad3d(1, 9.)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _n = 3
 
@@ -74,55 +86,91 @@ class _ZeroPad(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad):
-    """Pads (*, L) with zeros."""
+    """Pads (*, L) with zeros.
+
+    >>> nn.ZeroPad1d(1)(torch.tensor([[1., 2.]]))
+    tensor([[0., 1., 2., 0.]])
+    """
 
     _n = 1
 
 
 class ZeroPad2d(_ZeroPad):
-    """Pads (*, H, W) with zeros."""
+    """Pads (*, H, W) with zeros.
+
+    >>> nn.ZeroPad2d(1)(torch.ones(1, 2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
 
     _n = 2
 
 
 class ZeroPad3d(_ZeroPad):
-    """Pads (*, D, H, W) with zeros."""
+    """Pads (*, D, H, W) with zeros.
+
+    >>> nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _n = 3
 
 
 class ReflectionPad1d(_Pad):
-    """Pads (*, L) with the mirror image of its border."""
+    """Pads (*, L) with the mirror image of its border.
+
+    >>> nn.ReflectionPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[2., 1., 2., 3., 2.]])
+    """
 
     _n, _mode = 1, "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """Pads (*, H, W) with the mirror image of its border."""
+    """Pads (*, H, W) with the mirror image of its border.
+
+    >>> nn.ReflectionPad2d(1)(torch.ones(1, 2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
 
     _n, _mode = 2, "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """Pads (*, D, H, W) with the mirror image of its border."""
+    """Pads (*, D, H, W) with the mirror image of its border.
+
+    >>> nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _n, _mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """Pads (*, L) by repeating its border."""
+    """Pads (*, L) by repeating its border.
+
+    >>> nn.ReplicationPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[1., 1., 2., 3., 3.]])
+    """
 
     _n, _mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """Pads (*, H, W) by repeating its border."""
+    """Pads (*, H, W) by repeating its border.
+
+    >>> nn.ReplicationPad2d(1)(torch.ones(1, 2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
 
     _n, _mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """Pads (*, D, H, W) by repeating its border."""
+    """Pads (*, D, H, W) by repeating its border.
+
+    >>> nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _n, _mode = 3, "replicate"
 
@@ -137,18 +185,30 @@ class _CircularPad(_Pad):
 
 
 class CircularPad1d(_CircularPad):
-    """Pads (*, L) with what lies at its other end."""
+    """Pads (*, L) with what lies at its other end.
+
+    >>> nn.CircularPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[3., 1., 2., 3., 1.]])
+    """
 
     _n = 1
 
 
 class CircularPad2d(_CircularPad):
-    """Pads (*, H, W) with what lies at the other end."""
+    """Pads (*, H, W) with what lies at the other end.
+
+    >>> nn.CircularPad2d(1)(torch.ones(1, 2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
 
     _n = 2
 
 
 class CircularPad3d(_CircularPad):
-    """Pads (*, D, H, W) with what lies at the other end."""
+    """Pads (*, D, H, W) with what lies at the other end.
+
+    >>> nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _n = 3

@@ -33,7 +33,12 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list of parameters (tensors become parameters; other values are kept as they are)."""
+    """A list of parameters (tensors become parameters; other values are kept as they are).
+
+    >>> weights = nn.ParameterList([torch.ones(2), torch.zeros(3)])
+    >>> [name for name, _ in weights.named_parameters()]
+    ['0', '1']
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -83,7 +88,12 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Named parameters (tensors become parameters; other values are kept as they are)."""
+    """Named parameters (tensors become parameters; other values are kept as they are).
+
+    >>> weights = nn.ParameterDict({"a": torch.ones(2)})
+    >>> [name for name, _ in weights.named_parameters()]
+    ['a']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

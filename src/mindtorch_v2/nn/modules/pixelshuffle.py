@@ -10,7 +10,12 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """(*, C r^2, H, W) -> (*, C, H r, W r)."""
+    """(*, C r^2, H, W) -> (*, C, H r, W r).
+
+    >>> nn.PixelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1))
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -24,7 +29,11 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(*, C, H r, W r) -> (*, C r^2, H, W)."""
+    """(*, C, H r, W r) -> (*, C r^2, H, W).
+
+    >>> nn.PixelUnshuffle(2)(torch.arange(4.).reshape(1, 1, 2, 2)).shape
+    torch.Size([1, 4, 1, 1])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

@@ -6,6 +6,14 @@ from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F
+from ._fractional_pooling import (
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+    _MaxUnpoolNd,
+)
 from .module import Module
 from .utils import _ntuple
 
@@ -31,6 +39,9 @@ __all__ = [
     "MaxUnpool2d",
     "MaxUnpool3d",
 ]
+
+for _layer in (FractionalMaxPool2d, FractionalMaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, _MaxUnpoolNd):
+    _layer.__module__ = __name__  # where PyTorch has it, and pickles look for it
 
 
 class _MaxPoolNd(Module):
@@ -59,7 +70,11 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum of each window of (N, C, L)."""
+    """The maximum of each window of (N, C, L).
+
+    >>> nn.MaxPool1d(2)(torch.tensor([[1., 3., 5., 7.]]))
+    tensor([[3., 7.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(
@@ -81,7 +96,11 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum of each window of (N, C, D, H, W)."""
+    """The maximum of each window of (N, C, D, H, W).
+
+    >>> nn.MaxPool3d(2)(torch.ones(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool3d(
@@ -89,49 +108,12 @@ class MaxPool3d(_MaxPoolNd):
         )
 
 
-class _MaxUnpoolNd(Module):
-    _n: int
-
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        super().__init__()
-        expand = _ntuple(self._n)
-        self.kernel_size = expand(kernel_size)
-        self.stride = expand(kernel_size if stride is None else stride)
-        self.padding = expand(padding)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts maxima back where MaxPool1d found them."""
-
-    _n = 1
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-
-class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts maxima back where MaxPool2d found them."""
-
-    _n = 2
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-
-class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts maxima back where MaxPool3d found them."""
-
-    _n = 3
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-
 class AvgPool1d(Module):
-    """The mean of each window of (N, C, L)."""
+    """The mean of each window of (N, C, L).
+
+    >>> nn.AvgPool1d(2)(torch.tensor([[1., 3., 5., 7.]]))
+    tensor([[2., 6.]])
+    """
 
     def __init__(
         self,
@@ -179,7 +161,11 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of (N, C, H, W)."""
+    """The mean of each window of (N, C, H, W).
+
+    >>> nn.AvgPool2d(2)(torch.arange(4.).reshape(1, 2, 2))
+    tensor([[[1.5000]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
@@ -194,7 +180,11 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W)."""
+    """The mean of each window of (N, C, D, H, W).
+
+    >>> nn.AvgPool3d(2)(torch.ones(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
@@ -224,21 +214,33 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """(sum of x ** p) ** (1 / p) of each window of (N, C, L)."""
+    """(sum of x ** p) ** (1 / p) of each window of (N, C, L).
+
+    >>> nn.LPPool1d(2, 2)(torch.tensor([[3., 4.]]))
+    tensor([[5.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """(sum of x ** p) ** (1 / p) of each window of (N, C, H, W)."""
+    """(sum of x ** p) ** (1 / p) of each window of (N, C, H, W).
+
+    >>> nn.LPPool2d(2, 2)(torch.ones(1, 2, 2))
+    tensor([[[2.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """(sum of x ** p) ** (1 / p) of each window of (N, C, D, H, W)."""
+    """(sum of x ** p) ** (1 / p) of each window of (N, C, D, H, W).
+
+    >>> nn.LPPool3d(2, 2)(torch.ones(1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
@@ -255,21 +257,33 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Maxima of windows of (N, C, L), chosen so that the output has `output_size`."""
+    """Maxima of windows of (N, C, L), chosen so that the output has `output_size`.
+
+    >>> nn.AdaptiveMaxPool1d(2)(torch.tensor([[1., 3., 5., 7.]]))
+    tensor([[3., 7.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Maxima of windows of (N, C, H, W), chosen so that the output has `output_size`."""
+    """Maxima of windows of (N, C, H, W), chosen so that the output has `output_size`.
+
+    >>> nn.AdaptiveMaxPool2d(1)(torch.arange(4.).reshape(1, 2, 2))
+    tensor([[[3.]]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Maxima of windows of (N, C, D, H, W), chosen so that the output has `output_size`."""
+    """Maxima of windows of (N, C, D, H, W), chosen so that the output has `output_size`.
+
+    >>> nn.AdaptiveMaxPool3d(1)(torch.ones(2, 4, 4, 4)).shape
+    torch.Size([2, 1, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
@@ -285,7 +299,11 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means of windows of (N, C, L), chosen so that the output has `output_size`."""
+    """Means of windows of (N, C, L), chosen so that the output has `output_size`.
+
+    >>> nn.AdaptiveAvgPool1d(2)(torch.tensor([[1., 3., 5., 7.]]))
+    tensor([[2., 6.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
@@ -303,71 +321,11 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means of windows of (N, C, D, H, W), chosen so that the output has `output_size`."""
+    """Means of windows of (N, C, D, H, W), chosen so that the output has `output_size`.
+
+    >>> nn.AdaptiveAvgPool3d(1)(torch.ones(2, 4, 4, 4)).shape
+    torch.Size([2, 1, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
-
-
-class _FractionalMaxPoolNd(Module):
-    """Maxima of windows at random distances. Give `output_size`, or `output_ratio`, its size relative to the input, in
-    (0, 1)."""
-
-    _rank: int
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        name = type(self).__name__
-        self.kernel_size = self._spread(kernel_size)
-        self.return_indices = return_indices
-        self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else self._spread(output_size)
-        self.output_ratio = None if output_ratio is None else self._spread(output_ratio)
-        if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
-        if output_size is not None and output_ratio is not None:
-            raise ValueError("only one of output_size and output_ratio may be specified")
-        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
-            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-
-    def _spread(self, value: Any) -> tuple[Any, ...]:
-        return tuple(value) if isinstance(value, (list, tuple)) else (value,) * self._rank
-
-
-class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Maxima of windows of (N, C, H, W) at random distances, so that the output has `output_size`."""
-
-    _rank = 2
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
-
-
-class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Maxima of windows of (N, C, D, H, W) at random distances, so that the output has `output_size`."""
-
-    _rank = 3
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )

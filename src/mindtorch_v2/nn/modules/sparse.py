@@ -128,6 +128,9 @@ class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of rows, without making the rows themselves.
 
     Input (B, N) has B bags of N indices; 1-D input needs `offsets`, where each bag starts. Output (B, embedding_dim).
+
+    >>> nn.EmbeddingBag(10, 3, mode="sum")(torch.tensor([[1, 2], [4, 5]])).shape
+    torch.Size([2, 3])
     """
 
     def __init__(

@@ -157,7 +157,12 @@ class Transformer(Module):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of an encoder layer, then an optional norm."""
+    """`num_layers` copies of an encoder layer, then an optional norm.
+
+    >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), num_layers=2)
+    >>> encoder(torch.ones(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
 
     def __init__(
         self,
@@ -198,7 +203,12 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a decoder layer, then an optional norm."""
+    """`num_layers` copies of a decoder layer, then an optional norm.
+
+    >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, batch_first=True), num_layers=2)
+    >>> decoder(torch.ones(1, 3, 8), torch.ones(1, 5, 8)).shape
+    torch.Size([1, 3, 8])
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -239,7 +249,11 @@ class TransformerDecoder(Module):
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward net, each with a residual connection and a norm (before it if `norm_first`)."""
+    """Self-attention and a feed-forward net, each with a residual connection and a norm (before it if `norm_first`).
+
+    >>> nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(torch.ones(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
 
     def __init__(
         self,
@@ -302,7 +316,11 @@ class TransformerEncoderLayer(Module):
 
 class TransformerDecoderLayer(Module):
     """Self-attention, attention to the encoder's output and a feed-forward net, each with a residual connection and a
-    norm (before it if `norm_first`)."""
+    norm (before it if `norm_first`).
+
+    >>> nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)(torch.ones(1, 3, 8), torch.ones(1, 5, 8)).shape
+    torch.Size([1, 3, 8])
+    """
 
     def __init__(
         self,

@@ -12,7 +12,11 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resizes the spatial dimensions of (N, C, *) to `size` or by `scale_factor`; see functional.interpolate."""
+    """Resizes the spatial dimensions of (N, C, *) to `size` or by `scale_factor`; see functional.interpolate.
+
+    >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1., 2.]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -44,14 +48,22 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of images by repeating pixels."""
+    """Upsample of images by repeating pixels.
+
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of images by bilinear interpolation with aligned corners."""
+    """Upsample of images by bilinear interpolation with aligned corners.
+
+    >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

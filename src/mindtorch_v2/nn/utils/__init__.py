@@ -47,6 +47,10 @@ def __getattr__(name: str) -> Any:
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters are allocated but not given initial values."""
+    """A module whose parameters are allocated but not given initial values.
+
+    >>> nn.utils.skip_init(nn.Linear, 2, 3)
+    Linear(in_features=2, out_features=3, bias=True)
+    """
     device = kwargs.pop("device", "cpu")
     return module_cls(*args, device="meta", **kwargs).to_empty(device=device)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.namespace import public as torch
-from ..._tensor import Tensor
+from ..._tensor import Tensor, contiguous_format
 
 
 def check_amount(amount: Any) -> None:
@@ -47,3 +48,30 @@ def channel_norms(t: Tensor, n: Any, dim: int) -> Tensor:
     """The n-norm of every slice along `dim`: one number per channel."""
     others = [d for d in range(t.dim()) if d != dim % t.dim()]
     return torch.norm(t, p=n, dim=others)
+
+
+def without_entries(amount: float, t: Tensor, mask: Tensor, scores: Callable[[], Tensor], largest: bool) -> Tensor:
+    """The mask without the `amount` entries of the largest (or smallest) scores."""
+    count = pruned_count(amount, t.nelement())
+    check_amount_fits(count, t.nelement())
+    made = mask.clone(memory_format=contiguous_format)
+    if count:
+        where = torch.topk(scores().reshape(-1), k=count, largest=largest).indices
+        made.view(-1)[where] = 0
+    return made
+
+
+def without_channels(amount: float, t: Tensor, dim: int, mask: Tensor, scores: Callable[[], Tensor]) -> Tensor:
+    """The mask without the `amount` channels of the smallest scores."""
+    check_structured(t)
+    check_dimension(t, dim)
+    channels = t.shape[dim]
+    count = pruned_count(amount, channels)
+    check_amount_fits(count, channels)
+    if not count:
+        return mask
+    kept = torch.zeros(channels, dtype=mask.dtype, device=mask.device)
+    kept[torch.topk(scores(), k=channels - count, largest=True).indices] = 1
+    shape = [1] * t.dim()
+    shape[dim] = channels
+    return mask * kept.view(shape)

@@ -39,7 +39,11 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector."""
+    """The norm of all tensors together, as if they were one vector.
+
+    >>> nn.utils.get_total_norm([torch.tensor([3.]), torch.tensor([4.])])
+    tensor(5.)
+    """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
     if not tensors:
@@ -66,7 +70,14 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scales the gradients by max_norm / total_norm if that is below one."""
+    """Scales the gradients by max_norm / total_norm if that is below one.
+
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3., 4.])
+    >>> nn.utils.clip_grads_with_norm_([w], 1., torch.tensor(5.))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     grads = [p.grad for p in _as_list(parameters) if p.grad is not None]
     if not grads:
         return
@@ -89,7 +100,15 @@ def clip_grad_norm_(
     foreach: bool | None = None,
 ) -> Tensor:
     """Scales the gradients of all parameters together so that their norm is at most `max_norm`; returns the norm they
-    had."""
+    had.
+
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3., 4.])
+    >>> nn.utils.clip_grad_norm_([w], max_norm=1.)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     found = _as_list(parameters)
     total = get_total_norm([p.grad for p in found if p.grad is not None], norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(found, max_norm, total, foreach)
@@ -98,7 +117,14 @@ def clip_grad_norm_(
 
 @no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Cuts every element of the gradients to [-clip_value, clip_value]."""
+    """Cuts every element of the gradients to [-clip_value, clip_value].
+
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3., -0.5])
+    >>> nn.utils.clip_grad_value_([w], 1.)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
     limit = float(clip_value)
     found: Iterable[Tensor] = [parameters] if isinstance(parameters, Tensor) else parameters
     for group in _by_device_and_type([p.grad for p in found if p.grad is not None]):
@@ -117,7 +143,13 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Deprecated name of `clip_grad_norm_`."""
+    """Deprecated name of `clip_grad_norm_`.
+
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3., 4.])
+    >>> nn.utils.clip_grad_norm([w], max_norm=1.)
+    tensor(5.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

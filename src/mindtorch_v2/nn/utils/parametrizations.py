@@ -38,7 +38,12 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
-    """Splits a weight into its norms (`original0`) and its direction (`original1`)."""
+    """Splits a weight into its norms (`original0`) and its direction (`original1`).
+
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
+    >>> layer.weight.shape
+    torch.Size([3, 3])
+    """
     return parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
 
@@ -98,7 +103,12 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divides a weight by its largest singular value."""
+    """Divides a weight by its largest singular value.
+
+    >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 3))
+    >>> layer.weight.shape
+    torch.Size([3, 3])
+    """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

@@ -19,7 +19,12 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Any:
-    """Inside, a parametrized tensor is computed once and then reused."""
+    """Inside, a parametrized tensor is computed once and then reused.
+
+    >>> with nn.utils.parametrize.cached():
+    ...     nn.Linear(2, 1)(torch.ones(1, 2)).shape
+    torch.Size([1, 1])
+    """
     _cache_depth[0] += 1
     try:
         yield
@@ -30,7 +35,12 @@ def cached() -> Any:
 
 
 class ParametrizationList(ModuleList):
-    """The original value of one tensor and the modules that are applied to it in turn."""
+    """The original value of one tensor and the modules that are applied to it in turn.
+
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 1), "weight", nn.ReLU())
+    >>> layer.parametrizations["weight"][0]
+    ReLU()
+    """
 
     original: Any
 
@@ -115,6 +125,10 @@ def register_parametrization(
 
     The original moves to `module.parametrizations.<tensor_name>.original`. Further parametrizations are applied after
     the ones that are there. Unless `unsafe`, the result must have the shape and type of the original.
+
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 1), "weight", nn.ReLU())
+    >>> nn.utils.parametrize.is_parametrized(layer, "weight")
+    True
     """
     if is_parametrized(module, tensor_name):
         parts = module.parametrizations[tensor_name]
@@ -158,7 +172,11 @@ def _check(parts: ParametrizationList, original: Tensor, unsafe: bool) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the module has parametrizations (of this tensor)."""
+    """Whether the module has parametrizations (of this tensor).
+
+    >>> nn.utils.parametrize.is_parametrized(nn.Linear(2, 1))
+    False
+    """
     parts = getattr(module, "parametrizations", None)
     if not isinstance(parts, ModuleDict):
         return False
@@ -166,7 +184,13 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Takes the parametrizations of a tensor away; its value stays as computed, or goes back to the original."""
+    """Takes the parametrizations of a tensor away; its value stays as computed, or goes back to the original.
+
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 1), "weight", nn.ReLU())
+    >>> _ = nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> nn.utils.parametrize.is_parametrized(layer)
+    False
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parts = module.parametrizations[tensor_name]

@@ -9,20 +9,13 @@ second method sees only what the first one kept.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..._dispatch.namespace import public as torch
-from ..._tensor import Tensor, contiguous_format
+from ..._tensor import Tensor
 from ..parameter import Parameter
-from ._prune_amounts import (
-    channel_norms,
-    check_amount,
-    check_amount_fits,
-    check_dimension,
-    check_structured,
-    pruned_count,
-)
+from ._prune_amounts import channel_norms, check_amount, without_channels, without_entries
 
 __all__ = [
     "BasePruningMethod",
@@ -214,7 +207,7 @@ class RandomUnstructured(BasePruningMethod):
         self.amount = amount
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return _without_entries(self.amount, t, default_mask, lambda: torch.rand_like(t), largest=True)
+        return without_entries(self.amount, t, default_mask, lambda: torch.rand_like(t), largest=True)
 
 
 class L1Unstructured(BasePruningMethod):
@@ -227,18 +220,7 @@ class L1Unstructured(BasePruningMethod):
         self.amount = amount
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return _without_entries(self.amount, t, default_mask, lambda: torch.abs(t), largest=False)
-
-
-def _without_entries(amount: float, t: Tensor, mask: Tensor, scores: Callable[[], Tensor], largest: bool) -> Tensor:
-    """The mask without the `amount` entries of the largest (or smallest) scores."""
-    count = pruned_count(amount, t.nelement())
-    check_amount_fits(count, t.nelement())
-    made = mask.clone(memory_format=contiguous_format)
-    if count:
-        where = torch.topk(scores().reshape(-1), k=count, largest=largest).indices
-        made.view(-1)[where] = 0
-    return made
+        return without_entries(self.amount, t, default_mask, lambda: torch.abs(t), largest=False)
 
 
 class RandomStructured(BasePruningMethod):
@@ -251,7 +233,7 @@ class RandomStructured(BasePruningMethod):
         self.amount, self.dim = amount, dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return _without_channels(self.amount, t, self.dim, default_mask, lambda: torch.rand(t.shape[self.dim]))
+        return without_channels(self.amount, t, self.dim, default_mask, lambda: torch.rand(t.shape[self.dim]))
 
 
 class LnStructured(BasePruningMethod):
@@ -264,23 +246,7 @@ class LnStructured(BasePruningMethod):
         self.amount, self.n, self.dim = amount, n, dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return _without_channels(self.amount, t, self.dim, default_mask, lambda: channel_norms(t, self.n, self.dim))
-
-
-def _without_channels(amount: float, t: Tensor, dim: int, mask: Tensor, scores: Callable[[], Tensor]) -> Tensor:
-    """The mask without the `amount` channels of the smallest scores."""
-    check_structured(t)
-    check_dimension(t, dim)
-    channels = t.shape[dim]
-    count = pruned_count(amount, channels)
-    check_amount_fits(count, channels)
-    if not count:
-        return mask
-    kept = torch.zeros(channels, dtype=mask.dtype, device=mask.device)
-    kept[torch.topk(scores(), k=channels - count, largest=True).indices] = 1
-    shape = [1] * t.dim()
-    shape[dim] = channels
-    return mask * kept.view(shape)
+        return without_channels(self.amount, t, self.dim, default_mask, lambda: channel_norms(t, self.n, self.dim))
 
 
 class CustomFromMask(BasePruningMethod):
@@ -308,19 +274,34 @@ def identity(module: Any, name: str) -> Any:
 
 
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
-    """Prunes entries of a parameter drawn at random. Returns the module."""
+    """Prunes entries of a parameter drawn at random. Returns the module.
+
+    >>> layer = nn.utils.prune.random_unstructured(nn.Linear(4, 1), "weight", amount=2)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Tensor | None = None) -> Any:
-    """Prunes the entries of a parameter of smallest absolute value (or score). Returns the module."""
+    """Prunes the entries of a parameter of smallest absolute value (or score). Returns the module.
+
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(4, 1), "weight", amount=2)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
-    """Prunes channels of a parameter drawn at random. Returns the module."""
+    """Prunes channels of a parameter drawn at random. Returns the module.
+
+    >>> layer = nn.utils.prune.random_structured(nn.Linear(4, 2), "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -328,13 +309,23 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
 def ln_structured(
     module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Any:
-    """Prunes the channels of a parameter of smallest n-norm (of the scores). Returns the module."""
+    """Prunes the channels of a parameter of smallest n-norm (of the scores). Returns the module.
+
+    >>> layer = nn.utils.prune.ln_structured(nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prunes a parameter where `mask` is zero. Returns the module."""
+    """Prunes a parameter where `mask` is zero. Returns the module.
+
+    >>> layer = nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "weight", torch.tensor([[1., 0.]]))
+    >>> layer.weight_mask
+    tensor([[1., 0.]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -348,6 +339,11 @@ def global_unstructured(
     """Prunes entries of several parameters as if they were one: `amount` counts over all of them.
 
     `parameters` are pairs of module and name; `importance_scores` may have a tensor for a pair.
+
+    >>> layer = nn.Linear(4, 1)
+    >>> nn.utils.prune.global_unstructured([(layer, "weight")], nn.utils.prune.L1Unstructured, amount=2)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -378,7 +374,12 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Makes a pruned tensor a parameter again; the zeros stay. ValueError if it is not pruned. Returns the module."""
+    """Makes a pruned tensor a parameter again; the zeros stay. ValueError if it is not pruned. Returns the module.
+
+    >>> layer = nn.utils.prune.remove(nn.utils.prune.identity(nn.Linear(2, 1), "weight"), "weight")
+    >>> nn.utils.prune.is_pruned(layer)
+    False
+    """
     found = _find_method(module, name)
     if found is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")

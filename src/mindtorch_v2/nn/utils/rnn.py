@@ -26,7 +26,11 @@ _Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices",
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another."""
+    """The permutation that undoes another.
+
+    >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     out = aten.empty_like(permutation)
@@ -40,6 +44,10 @@ class PackedSequence(_Fields):
     batch_sizes       how many sequences have a first, second, ... element
     sorted_indices    the order (long to short) in which the sequences were packed; None if they were given in order
     unsorted_indices  the order that restores the original one
+
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
 
     def __new__(
@@ -111,7 +119,11 @@ def _as_lengths(lengths: Any) -> Tensor:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs a padded batch (T, N, *). With `enforce_sorted` the lengths must fall; otherwise the batch is sorted."""
+    """Packs a padded batch (T, N, *). With `enforce_sorted` the lengths must fall; otherwise the batch is sorted.
+
+    >>> nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True).data
+    tensor([1, 3, 2])
+    """
     lengths = _as_lengths(lengths)
     if enforce_sorted:
         sorted_indices = None
@@ -126,7 +138,13 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The padded batch and the lengths."""
+    """The padded batch and the lengths.
+
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
+    >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [4, 0]]), tensor([2, 1]))
+    """
     steps = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < steps:
@@ -145,7 +163,12 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Stacks sequences of (L, *) with padding: (longest, N, *) or (N, longest, *)."""
+    """Stacks sequences of (L, *) with padding: (longest, N, *) or (N, longest, *).
+
+    >>> nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([4])], batch_first=True)
+    tensor([[1, 2],
+            [4, 0]])
+    """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: " + str(type(sequences))
@@ -156,7 +179,11 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch, cut to their lengths (copies)."""
+    """The sequences of a padded batch, cut to their lengths (copies).
+
+    >>> nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [4, 0]]), torch.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([4])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     positions = aten.arange(padded_sequences.shape[1], device=lengths.device)
@@ -167,12 +194,20 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a list of sequences of (L, *)."""
+    """Packs a list of sequences of (L, *).
+
+    >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).batch_sizes
+    tensor([2, 1, 1])
+    """
     lengths = _as_lengths([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The list of sequences of a packed batch."""
+    """The list of sequences of a packed batch.
+
+    >>> nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])]))
+    [tensor([1, 2]), tensor([4])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -171,6 +171,10 @@ def spectral_norm(
     convolutions.
 
     Returns the module. `torch.nn.utils.parametrizations.spectral_norm` is the newer form.
+
+    >>> layer = nn.utils.spectral_norm(nn.Linear(2, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight_orig']
     """
     if dim is None:
         from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -181,7 +185,12 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Undoes `spectral_norm`: the weight is a parameter again, as large as it was used. Returns the module."""
+    """Undoes `spectral_norm`: the weight is a parameter again, as large as it was used. Returns the module.
+
+    >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 3)))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

@@ -33,7 +33,12 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Replaces a parameter by its norm over all dimensions but `dim`, and its direction."""
+    """Replaces a parameter by its norm over all dimensions but `dim`, and its direction.
+
+    >>> layer = nn.utils.weight_norm(nn.Linear(2, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight_g', 'weight_v']
+    """
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, WeightNorm) and hook.name == name:
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -48,7 +53,12 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Undoes `weight_norm`: the weight is one parameter again."""
+    """Undoes `weight_norm`: the weight is one parameter again.
+
+    >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(2, 3)))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

@@ -97,12 +97,20 @@ def activity_of(name: str) -> ProfilerActivity:
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be recorded here."""
+    """What can be recorded here.
+
+    >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
+    True
+    """
     return {ProfilerActivity.CPU, *(ProfilerActivity[backend.activity] for backend in _accelerators.available())}
 
 
 def kineto_available() -> bool:
-    """True: the profiler is always there."""
+    """True: the profiler is always there.
+
+    >>> torch.profiler.kineto_available()
+    True
+    """
     return True
 
 

@@ -19,7 +19,11 @@ class _Named(Enum):
 
 
 class ProfilerAction(Enum):
-    """What the profiler does in a step. DEVICE_STOPPED is for the profiler's own use."""
+    """What the profiler does in a step. DEVICE_STOPPED is for the profiler's own use.
+
+    >>> torch.profiler.schedule(wait=1, warmup=0, active=1)(0).name
+    'NONE'
+    """
 
     NONE = 0
     WARMUP = 1
@@ -29,7 +33,11 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(_Named):
-    """Who may be recorded. Strings such as "cpu" stand for members wherever activities are given."""
+    """Who may be recorded. Strings such as "cpu" stand for members wherever activities are given.
+
+    >>> torch.profiler.ProfilerActivity.CPU.name
+    'CPU'
+    """
 
     CPU = 0
     XPU = 1
@@ -74,7 +82,11 @@ class DeviceType(_Named):
 
 
 class RecordScope(_Named):
-    """The origin of an event, as PyTorch numbers it."""
+    """The origin of an event, as PyTorch numbers it.
+
+    >>> torch.profiler.RecordScope is not None
+    True
+    """
 
     FUNCTION = 0
     BACKWARD_FUNCTION = 1

@@ -203,7 +203,18 @@ class _Recording:
 
 class ExecutionTraceObserver:
     """Writes an execution trace. Register a path, record between `start` and `stop` as often as wanted, and unregister:
-    then the file is written. A profile does all but the first if it is given the observer."""
+    then the file is written. A profile does all but the first if it is given the observer.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+    >>> observer = torch.profiler.ExecutionTraceObserver().register_callback(path)
+    >>> observer.start()
+    >>> y = torch.ones(2) + 1
+    >>> observer.stop()
+    >>> observer.unregister_callback()
+    >>> os.path.exists(path)
+    True
+    """
 
     def __init__(self) -> None:
         self._path: str | None = None

@@ -16,7 +16,15 @@ def tensorboard_trace_handler(
     use_python_export: bool = False,
 ) -> Callable[[Any], None]:
     """Writes each trace to `<dir_name>/<worker_name>.<time in ns>.pt.trace.json`, where TensorBoard looks for it. Give
-    each process of a job its own `worker_name`; it defaults to the host's name and the process's number."""
+    each process of a job its own `worker_name`; it defaults to the host's name and the process's number.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with torch.profiler.profile(on_trace_ready=torch.profiler.tensorboard_trace_handler(folder, "me")):
+    ...     y = torch.ones(2) + 1
+    >>> len(os.listdir(folder))
+    1
+    """
     if worker_name is not None and (worker_name in (".", "..") or any(c in worker_name for c in ("/", "\\", "\0"))):
         raise ValueError(
             f"worker_name is {worker_name!r}: it becomes a part of a file's name in dir_name, and cannot have "

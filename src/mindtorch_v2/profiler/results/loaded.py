@@ -23,6 +23,14 @@ def load(path: Path) -> LoadedProfile:
     The events, tables and exports are those of a profile that has just been recorded; what ran on a GPU is
     attributed to the operators that launched it. OSError where there is no such file, ProfileFileError (a
     ValueError) where it is damaged, incomplete or something else.
+
+    >>> import os, tempfile
+    >>> with torch.profiler.profile() as prof:
+    ...     y = torch.ones(2) + 1
+    >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+    >>> prof.export_chrome_trace(path)
+    >>> len(torch.profiler.load(path).events()) == len(prof.events())
+    True
     """
     if is_segment_folder(path):
         return LoadedProfile(load_segments(path)[0], path)

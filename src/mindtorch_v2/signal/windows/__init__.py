@@ -63,7 +63,11 @@ def exponential(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """exp(-|n - center| / tau)."""
+    """exp(-|n - center| / tau).
+
+    >>> torch.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
     kind = _check("exponential", M, dtype, layout)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -87,7 +91,11 @@ def cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """sin(pi * (n + 0.5) / M), half a wave."""
+    """sin(pi * (n + 0.5) / M), half a wave.
+
+    >>> torch.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
     kind = _check("cosine", M, dtype, layout)
     if M == 0:
         return _empty(M, kind, device, requires_grad)
@@ -106,7 +114,11 @@ def gaussian(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """exp(-(n / std)^2 / 2), n counted from the middle."""
+    """exp(-(n / std)^2 / 2), n counted from the middle.
+
+    >>> torch.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
     kind = _check("gaussian", M, dtype, layout)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -130,7 +142,11 @@ def kaiser(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """I0(beta * sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
+    """I0(beta * sqrt(1 - x^2)) / I0(beta), x from -1 to 1.
+
+    >>> torch.signal.windows.kaiser(3)
+    tensor([5.2773e-05, 1.0000e+00, 5.2773e-05])
+    """
     kind = _check("kaiser", M, dtype, layout)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -152,7 +168,11 @@ def bartlett(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """1 - |x|, x from -1 to 1: a triangle."""
+    """1 - |x|, x from -1 to 1: a triangle.
+
+    >>> torch.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     kind = _check("bartlett", M, dtype, layout)
     if M == 0:
         return _empty(M, kind, device, requires_grad)
@@ -171,7 +191,11 @@ def general_cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """a[0] - a[1] cos(x) + a[2] cos(2 x) - ..., x over one turn."""
+    """a[0] - a[1] cos(x) + a[2] cos(2 x) - ..., x over one turn.
+
+    >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
+    tensor([0., 1., 0.])
+    """
     kind = _check("general_cosine", M, dtype, layout)
     if not isinstance(a, Iterable):
         raise TypeError("Coefficients must be a list/tuple")
@@ -198,7 +222,11 @@ def general_hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """alpha - (1 - alpha) cos(x)."""
+    """alpha - (1 - alpha) cos(x).
+
+    >>> torch.signal.windows.general_hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
     return general_cosine(
         M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
@@ -213,7 +241,11 @@ def hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """0.54 - 0.46 cos(x)."""
+    """0.54 - 0.46 cos(x).
+
+    >>> torch.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
@@ -226,7 +258,11 @@ def hann(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """0.5 - 0.5 cos(x)."""
+    """0.5 - 0.5 cos(x).
+
+    >>> torch.signal.windows.hann(3)
+    tensor([0., 1., 0.])
+    """
     return general_hamming(
         M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
@@ -241,7 +277,11 @@ def blackman(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """0.42 - 0.5 cos(x) + 0.08 cos(2 x)."""
+    """0.42 - 0.5 cos(x) + 0.08 cos(2 x).
+
+    >>> torch.signal.windows.blackman(3, dtype=torch.float64).shape
+    torch.Size([3])
+    """
     _check("blackman", M, dtype, layout)
     return general_cosine(
         M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -257,7 +297,11 @@ def nuttall(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of four cosines, after Nuttall."""
+    """A sum of four cosines, after Nuttall.
+
+    >>> torch.signal.windows.nuttall(5).shape
+    torch.Size([5])
+    """
     return general_cosine(
         M,
         a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],

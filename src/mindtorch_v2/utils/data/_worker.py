@@ -28,7 +28,11 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The worker that calls this, or None in the main process."""
+    """The worker that calls this, or None in the main process.
+
+    >>> torch.utils.data.get_worker_info() is None
+    True
+    """
     return _info
 
 

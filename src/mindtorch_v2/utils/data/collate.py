@@ -20,7 +20,11 @@ _BAD_TYPE = "default_collate: batch must contain tensors, numpy arrays, numbers,
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays become tensors, containers are searched, everything else stays."""
+    """Arrays become tensors, containers are searched, everything else stays.
+
+    >>> torch.utils.data.default_convert([1, {"a": 2}])
+    [1, {'a': 2}]
+    """
     if isinstance(data, (Tensor, str, bytes)):
         return data
     if isinstance(data, np.ndarray):
@@ -37,7 +41,11 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Any) -> Any:
-    """Stacks tensors, arrays and numbers along a new first dimension; containers are collated part by part."""
+    """Stacks tensors, arrays and numbers along a new first dimension; containers are collated part by part.
+
+    >>> torch.utils.data.default_collate([(1, 2.5), (3, 4.5)])
+    [tensor([1, 3]), tensor([2.5000, 4.5000], dtype=torch.float64)]
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         return aten.stack(list(batch), 0)

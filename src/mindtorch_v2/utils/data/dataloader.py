@@ -34,6 +34,11 @@ class DataLoader:
     sampler, batch_sampler   the order of samples or of batches, instead of `shuffle`.
     num_workers         processes that fetch; 0 fetches in this process.
     collate_fn          turns a list of samples into a batch.
+
+    >>> for batch in torch.utils.data.DataLoader([1, 2, 3], batch_size=2):
+    ...     print(batch)
+    tensor([1, 2])
+    tensor([3])
     """
 
     def __init__(

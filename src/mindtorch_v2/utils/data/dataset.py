@@ -27,7 +27,16 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """A map from indices to samples: subclasses give `__getitem__` and usually `__len__`."""
+    """A map from indices to samples: subclasses give `__getitem__` and usually `__len__`.
+
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    >>> Squares()[2]
+    4
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -37,7 +46,14 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """A stream of samples: subclasses give `__iter__`."""
+    """A stream of samples: subclasses give `__iter__`.
+
+    >>> class Numbers(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(Numbers())
+    [1, 2]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -47,7 +63,11 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Tensors of equal first size; sample i is the tuple of their i-th rows."""
+    """Tensors of equal first size; sample i is the tuple of their i-th rows.
+
+    >>> torch.utils.data.TensorDataset(torch.arange(3), torch.ones(3))[1]
+    (tensor(1), tensor(1.))
+    """
 
     tensors: tuple[Tensor, ...]
 
@@ -64,7 +84,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets of equal length side by side; samples are tuples or dicts of their samples."""
+    """Datasets of equal length side by side; samples are tuples or dicts of their samples.
+
+    >>> torch.utils.data.StackDataset([1, 2], [3, 4])[0]
+    (1, 3)
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -90,7 +114,11 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after another."""
+    """Datasets one after another.
+
+    >>> len(torch.utils.data.ConcatDataset([[1, 2], [3]]))
+    3
+    """
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
@@ -117,7 +145,14 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable datasets one after another."""
+    """Iterable datasets one after another.
+
+    >>> class Numbers(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(torch.utils.data.ChainDataset([Numbers(), Numbers()]))
+    [1, 2, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -133,7 +168,11 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a dataset at some indices."""
+    """The samples of a dataset at some indices.
+
+    >>> torch.utils.data.Subset([5, 6, 7], [2, 0])[0]
+    7
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -153,7 +192,11 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
-    """Random parts of a dataset without overlap; lengths are numbers of samples or fractions that sum to 1."""
+    """Random parts of a dataset without overlap; lengths are numbers of samples or fractions that sum to 1.
+
+    >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3])]
+    [7, 3]
+    """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         sizes = []
         for i, fraction in enumerate(lengths):

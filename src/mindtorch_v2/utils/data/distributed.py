@@ -36,6 +36,9 @@ class DistributedSampler(Sampler):
 
     Shuffled anew in every epoch that `set_epoch` names, alike in all processes. So that all get the same number, the
     first indices are repeated at the end, or with `drop_last` the last ones left out.
+
+    >>> list(torch.utils.data.DistributedSampler(range(4), num_replicas=2, rank=1, shuffle=False))
+    [1, 3]
     """
 
     def __init__(

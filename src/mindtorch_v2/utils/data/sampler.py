@@ -21,7 +21,11 @@ __all__ = [
 
 
 class Sampler:
-    """An iterable of indices (or of lists of them)."""
+    """An iterable of indices (or of lists of them).
+
+    >>> list(torch.utils.data.SequentialSampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -34,7 +38,11 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """0, 1, 2, ..."""
+    """0, 1, 2, ...
+
+    >>> list(torch.utils.data.SequentialSampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -53,7 +61,11 @@ def seeded_generator() -> Any:
 
 
 class RandomSampler(Sampler):
-    """A random order without repetition, or draws with repetition."""
+    """A random order without repetition, or draws with repetition.
+
+    >>> sorted(torch.utils.data.RandomSampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -90,7 +102,11 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """A random order of given indices."""
+    """A random order of given indices.
+
+    >>> sorted(torch.utils.data.SubsetRandomSampler([4, 7]))
+    [4, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -104,7 +120,11 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Indices drawn with probabilities proportional to weights."""
+    """Indices drawn with probabilities proportional to weights.
+
+    >>> list(torch.utils.data.WeightedRandomSampler([0., 1.], num_samples=3))
+    [1, 1, 1]
+    """
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
@@ -128,7 +148,11 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Groups the indices of a sampler into lists."""
+    """Groups the indices of a sampler into lists.
+
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
