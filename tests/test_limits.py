@@ -14,8 +14,6 @@ FILE, FUNCTION = 400, 50
 LARGEST_FILE, LARGEST_FUNCTION = 820, 100  # no exception goes beyond these
 # Files of more than FILE lines. Split one and take it out of this list; nothing may be added.
 LONG_FILES = {
-    "src/mindtorch_v2/_backends/npu/abi.py",
-    "src/mindtorch_v2/_ops/linalg.py",
     "tests/mindtorch_v2/autograd/test_autograd_api.py",
     "tests/mindtorch_v2/names/probes.py",
     "tests/mindtorch_v2/native/test_kernels.py",
@@ -34,12 +32,7 @@ LONG_FILES = {
 # Functions of more than FUNCTION lines, likewise.
 LONG_FUNCTIONS = {
     "scripts/npu_oracle/programs/interface.py::run",
-    "src/mindtorch_v2/_backends/composite/convolution.py::_declare_forms",
-    "src/mindtorch_v2/_backends/composite/foreach.py::_register_adam",
-    "src/mindtorch_v2/_backends/composite/rnn.py::_register",
     "src/mindtorch_v2/nn/_functional/attention.py::multi_head_attention_forward",
-    "src/mindtorch_v2/npu/checks.py::_elementwise",
-    "src/mindtorch_v2/npu/checks.py::_layers",
     "src/mindtorch_v2/profiler/cli/diff.py::page",
     "src/mindtorch_v2/profiler/cli/show.py::_print_rest",
     "tests/mindtorch_v2/npu/test_binding.py::test_rows_have_as_many_operands_as_their_operators",

@@ -6,7 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtype as dt
-from .._shape import broadcast_shapes, contiguous_strides
+from .._shape import broadcast_shapes
+from .linalg_shapes import (
+    det,
+    eig,
+    eigh,
+    lstsq,
+    lu,
+    lu_factor_ex,
+    lu_solve,
+    qr,
+    slogdet,
+    solve_ex,
+    solve_triangular,
+    square_and_info,
+    svd,
+)
 from .rules import Spec, like, result_type
 from .table import op
 
@@ -214,105 +229,6 @@ op("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", 
 # --- decompositions and solvers -------------------------------------------------------------------------------------
 
 
-def _batch(t: Any) -> tuple[int, ...]:
-    return tuple(t.shape[:-2])
-
-
-def _square_and_info(A: Any, *rest: Any) -> tuple[Spec, Spec]:
-    return Spec(tuple(A.shape), A.dtype), Spec(_batch(A), dt.int32)
-
-
-def _lu_specs(A: Any) -> tuple[Spec, Spec]:
-    pivots = Spec((*_batch(A), min(A.shape[-2:])), dt.int32)
-    return Spec(tuple(A.shape), A.dtype), pivots
-
-
-def _det(A: Any) -> tuple[Spec, ...]:
-    return (Spec(_batch(A), A.dtype), *_lu_specs(A))
-
-
-def _slogdet(A: Any) -> tuple[Spec, ...]:
-    return (Spec(_batch(A), A.dtype), Spec(_batch(A), A.dtype.to_real()), *_lu_specs(A))
-
-
-def vector_case(A: Any, B: Any) -> bool:
-    """Whether B of `solve(A, B)` is a batch of vectors rather than of matrices."""
-    return len(B.shape) == 1 or (len(A.shape) - 1 == len(B.shape) and tuple(B.shape) == tuple(A.shape[:-1]))
-
-
-def _solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> tuple[Spec, ...]:
-    if vector_case(A, B):
-        shape = (*broadcast_shapes(A.shape[:-2], B.shape[:-1]), B.shape[-1])
-    else:
-        shape = (*broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:])
-    return (Spec(shape, A.dtype), *_lu_specs(A), Spec(_batch(A), dt.int32))
-
-
-def _svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> tuple[Spec, ...]:
-    m, n = A.shape[-2:]
-    k = min(m, n)
-    values = Spec((*_batch(A), k), A.dtype.to_real())
-    if not compute_uv:
-        return Spec((0,), A.dtype), values, Spec((0,), A.dtype)
-    left, right = (m, n) if full_matrices else (k, k)
-    return Spec((*_batch(A), m, left), A.dtype), values, Spec((*_batch(A), right, n), A.dtype)
-
-
-def _qr(A: Any, mode: str = "reduced") -> tuple[Spec, Spec]:
-    m, n = A.shape[-2:]
-    k = m if mode == "complete" else min(m, n)
-    q = Spec((0,), A.dtype) if mode == "r" else Spec((*_batch(A), m, k), A.dtype)
-    return q, Spec((*_batch(A), k, n), A.dtype)
-
-
-def _eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> tuple[Spec, Spec]:
-    return Spec(tuple(A.shape[:-1]), A.dtype.to_real()), Spec(tuple(A.shape) if compute_v else (0,), A.dtype)
-
-
-def _eig(self: Any) -> tuple[Spec, Spec]:
-    return Spec(tuple(self.shape[:-1]), self.dtype.to_complex()), Spec(tuple(self.shape), self.dtype.to_complex())
-
-
-def _solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
-    return Spec((*broadcast_shapes(_batch(self), _batch(B)), *B.shape[-2:]), self.dtype)
-
-
-def _lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> tuple[Spec, ...]:
-    m, n = self.shape[-2:]
-    driver = driver or "gelsy"
-    vector = vector_case(self, b)
-    batch = broadcast_shapes(_batch(self), b.shape[:-1] if vector else _batch(b))
-    tail: tuple[int, ...] = () if vector else (b.shape[-1],)
-    has_residuals = m > n and driver != "gelsy"
-    # the solution stands in the first rows of the right-hand side
-    rows, columns = max(m, n), 1 if vector else b.shape[-1]
-    strides = (*(rows * columns * s for s in contiguous_strides(batch)), *((1,) if vector else (1, rows)))
-    return (
-        Spec((*batch, n, *tail), self.dtype, strides),
-        Spec((*batch, *(tail or (1,))) if has_residuals else (0,), self.dtype.to_real()),
-        Spec((0,) if driver == "gels" else _batch(self), dt.int64),
-        Spec((*_batch(self), min(m, n)) if driver in ("gelsd", "gelss") else (0,), self.dtype.to_real()),
-    )
-
-
-def _lu(A: Any, pivot: bool = True) -> tuple[Spec, ...]:
-    m, n = A.shape[-2:]
-    k, batch = min(m, n), _batch(A)
-    return (
-        Spec((*batch, m, m) if pivot else (0,), A.dtype),
-        Spec((*batch, m, k), A.dtype),
-        Spec((*batch, k, n), A.dtype),
-    )
-
-
-def _lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False) -> tuple[Spec, ...]:
-    return (*_lu_specs(A), Spec(_batch(A), dt.int32))
-
-
-def _lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = False) -> Spec:
-    return Spec((*broadcast_shapes(_batch(LU), _batch(B)), *B.shape[-2:]), B.dtype)
-
-
 def _linalg(text: str, meta: Callable[..., Any] | None = None, out: bool = True) -> None:
     op(text, meta=meta, namespace="linalg", method=False, out=out)
 
@@ -322,24 +238,24 @@ def _internal(text: str, meta: Callable[..., Any] | None = None) -> None:
 
 
 _internal("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()")
-_internal("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", _det)
-_internal("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", _slogdet)
+_internal("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", det)
+_internal("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet)
 _internal(
     "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
     "(Tensor result, Tensor LU, Tensor pivots, Tensor info)",
-    _solve_ex,
+    solve_ex,
 )
 _internal(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> "
     "(Tensor U, Tensor S, Tensor Vh)",
-    _svd,
+    svd,
 )
 _internal(
-    "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", _eigh
+    "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh
 )
 op(
     "_linalg_eigvals(Tensor self) -> Tensor",
-    meta=lambda self: _eig(self)[0],
+    meta=lambda self: eig(self)[0],
     function=False,
     method=False,
     no_grad="linalg_eigvals takes the differentiable linalg_eig where a gradient is needed",
@@ -348,41 +264,41 @@ op(
 _linalg("linalg_det(Tensor A) -> Tensor")
 _linalg("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
 _linalg("linalg_inv(Tensor A) -> Tensor")
-_linalg("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", _square_and_info)
+_linalg("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", square_and_info)
 _linalg("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
 _linalg(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)"
 )
 _linalg(
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-    _solve_triangular,
+    solve_triangular,
 )
 _linalg("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
 _linalg("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
-_linalg("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", _qr)
+_linalg("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", qr)
 _linalg("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
 _linalg("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor")
-_linalg("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", _eig)
+_linalg("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig)
 _linalg("linalg_eigvals(Tensor self) -> Tensor")
 _linalg("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor")
 _linalg(
     "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
-    _square_and_info,
+    square_and_info,
 )
 _linalg(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
     "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-    _lstsq,
+    lstsq,
 )
 _linalg("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
 _linalg("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
 _linalg(
     "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
     "(Tensor LU, Tensor pivots, Tensor info)",
-    _lu_factor_ex,
+    lu_factor_ex,
 )
 _linalg(
-    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", _lu_solve
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", lu_solve
 )
 _linalg("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
 _linalg("linalg_tensorinv(Tensor self, int ind=2) -> Tensor")
@@ -413,7 +329,7 @@ op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
 op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
 op(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
-    meta=lambda self, input2, upper=False: _lu_solve(input2, None, self),
+    meta=lambda self, input2, upper=False: lu_solve(input2, None, self),
     out=True,
 )
 op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
@@ -427,7 +343,7 @@ op(
 op(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
     "(Tensor P, Tensor L, Tensor U)",
-    meta=lambda LU, pivots, data=True, pivot=True: _lu(LU),
+    meta=lambda LU, pivots, data=True, pivot=True: lu(LU),
     method=False,
     out=True,
 )

@@ -78,6 +78,11 @@ def _elementwise(x: Tensor, y: Tensor, positive: Tensor) -> Iterator[Case]:
     yield _op("addcmul", x, y, positive, value=0.5)
     yield _op("addcdiv", x, y, positive, value=0.5)
     yield _op("lerp.Scalar", x, y, 0.25)
+    yield from _comparisons(x, y)
+    yield from _activations(x, y)
+
+
+def _comparisons(x: Tensor, y: Tensor) -> Iterator[Case]:
     for name in ("eq", "ne", "lt", "gt", "le", "ge"):
         yield _op(f"{name}.Tensor", x, y)
         yield _op(f"{name}.Scalar", x, 0.5)
@@ -93,6 +98,10 @@ def _elementwise(x: Tensor, y: Tensor, positive: Tensor) -> Iterator[Case]:
     yield _op("where.self", mask, x, y)
     yield _op("masked_fill.Scalar", x, mask, -1.0)
     yield _op("masked_fill_.Scalar", aten.clone(x), mask, -1.0)
+
+
+def _activations(x: Tensor, y: Tensor) -> Iterator[Case]:
+    """Activations and their derivatives, and casts."""
     yield _op("leaky_relu", x, 0.1)
     yield _op("leaky_relu_backward", x, y, 0.1, False)
     yield _op("sgn", x)
@@ -195,6 +204,11 @@ def _layers(x: Tensor) -> Iterator[Case]:
         [True, True, True],
         tolerance=1e-4,
     )
+    yield from _convolutions(image)
+    yield from _losses(x)
+
+
+def _convolutions(image: Tensor) -> Iterator[Case]:
     filters = _randn(8, 6, 3, 3, seed=9)
     yield _op(
         "convolution", image, filters, _randn(8, seed=1), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, tolerance=1e-4
@@ -221,6 +235,9 @@ def _layers(x: Tensor) -> Iterator[Case]:
     yield _op("max_pool2d_with_indices", image, [2, 2], [2, 2])
     pooled, indices = aten.max_pool2d_with_indices(image, [2, 2], [2, 2])
     yield _op("max_pool2d_with_indices_backward", pooled, image, [2, 2], [2, 2], [0, 0], [1, 1], False, indices)
+
+
+def _losses(x: Tensor) -> Iterator[Case]:
     scores, target = aten.log_softmax(x, 1), tensor([0, 5, 2, 3])
     for reduction in (1, 2):
         yield _op("nll_loss_forward", scores, target, None, reduction, -100)

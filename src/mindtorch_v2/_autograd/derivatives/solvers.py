@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._dispatch import aten
 from ..._dispatch.modes import grad_enabled
-from ..._ops.linalg import vector_case
+from ..._ops.linalg_shapes import vector_case
 from ..rules import derivative
 from .common import conj
 from .matrices import dagger, diagonal_matrix, product

@@ -48,6 +48,17 @@ def _parts(t: Any) -> tuple[Any, Any]:
     return aten.select(pairs, -1, 0), aten.select(pairs, -1, 1)
 
 
+def _convolve(name: str, rank: int, call: Callable[..., Any], input: Any, weight: Any, bias: Any) -> Any:
+    """Runs a convolution given as a function of input, weight and bias on a batch or one sample; on complex numbers by
+    parts.
+    """
+
+    def run(x: Any) -> Any:
+        return _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias)
+
+    return _run_as_batch(name, rank, run, input, bias)
+
+
 def _declare_forms(rank: int) -> None:
     zeros = (0,) * rank
 
@@ -55,13 +66,7 @@ def _declare_forms(rank: int) -> None:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten.convolution(x, w, b, stride, padding, dilation, False, zeros, groups)
 
-        return _run_as_batch(
-            f"conv{rank}d",
-            rank,
-            lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias),
-            input,
-            bias,
-        )
+        return _convolve(f"conv{rank}d", rank, call, input, weight, bias)
 
     def conv_padding(
         input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int
@@ -69,13 +74,7 @@ def _declare_forms(rank: int) -> None:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten._convolution_mode(x, w, b, stride, padding, dilation, groups)
 
-        return _run_as_batch(
-            f"conv{rank}d",
-            rank,
-            lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias),
-            input,
-            bias,
-        )
+        return _convolve(f"conv{rank}d", rank, call, input, weight, bias)
 
     def conv_transpose(
         input: Any,
@@ -90,13 +89,7 @@ def _declare_forms(rank: int) -> None:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten.convolution(x, w, b, stride, padding, dilation, True, output_padding, groups)
 
-        return _run_as_batch(
-            f"conv_transpose{rank}d",
-            rank,
-            lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias),
-            input,
-            bias,
-        )
+        return _convolve(f"conv_transpose{rank}d", rank, call, input, weight, bias)
 
     composite(f"conv{rank}d")(conv)
     composite(f"conv{rank}d.padding")(conv_padding)

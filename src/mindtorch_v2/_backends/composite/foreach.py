@@ -262,43 +262,24 @@ def _register_adam(name: str, decoupled: bool) -> None:
     ) -> None:
         if not _may_run(name, self, found_inf):
             return
-        rate, scale = _number(lr), _number(grad_scale)
+        scale = _number(grad_scale)
+        options = {
+            "lr": _number(lr),
+            "beta1": _number(beta1),
+            "beta2": _number(beta2),
+            "weight_decay": weight_decay,
+            "eps": eps,
+            "maximize": maximize,
+            "decoupled": decoupled,
+            "grad_scale": scale,
+        }
         for i, (p, g, m, s, step) in enumerate(zip(self, grads, exp_avgs, exp_avg_sqs, state_steps)):
+            largest = max_exp_avg_sqs[i] if amsgrad else None
             if (on_device := _accelerators.replacement(p._keys, "_fused_adam_")) is not None:
-                on_device(
-                    p,
-                    g,
-                    m,
-                    s,
-                    max_exp_avg_sqs[i] if amsgrad else None,
-                    step=step,
-                    lr=rate,
-                    beta1=_number(beta1),
-                    beta2=_number(beta2),
-                    weight_decay=weight_decay,
-                    eps=eps,
-                    maximize=maximize,
-                    decoupled=decoupled,
-                    grad_scale=scale,
-                )
+                on_device(p, g, m, s, largest, step=step, **options)
                 continue
-            most = max_exp_avg_sqs[i]._array if amsgrad else None
-            adam_step(
-                p._array,
-                g._array,
-                m._array,
-                s._array,
-                most,
-                step=_number(step),
-                lr=rate,
-                beta1=_number(beta1),
-                beta2=_number(beta2),
-                weight_decay=weight_decay,
-                eps=eps,
-                maximize=maximize,
-                decoupled=decoupled,
-                grad_scale=scale,
-            )
+            arrays = [t._array for t in (p, g, m, s)]
+            adam_step(*arrays, None if largest is None else largest._array, step=_number(step), **options)
         _count_writes(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
 
 

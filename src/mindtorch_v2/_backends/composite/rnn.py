@@ -192,17 +192,23 @@ def run_layers(
     return input, [aten.stack(list(parts), 0) for parts in zip(*last)]
 
 
-def _register(name: str) -> None:
+def _states(hx: Any, is_lstm: bool) -> Iterator[Hidden]:
+    """The initial states, one per layer and direction."""
+    return zip(*(aten.unbind(x, 0) for x in (hx if is_lstm else (hx,))))
+
+
+def _selected_states(hx: Any) -> Iterator[Hidden]:
+    """The initial states of a fused LSTM, taken one by one as PyTorch's kernel takes them."""
+    return (tuple([aten.select(x, 0, k) for x in hx]) for k in range(hx[0].shape[0]))
+
+
+def _has_projection(hx: Any) -> bool:
+    """Whether the hidden state of an LSTM has another size than its cell state."""
+    return bool(hx[0].shape[2] != hx[1].shape[2])
+
+
+def _register_padded(name: str) -> None:
     step, is_lstm = STEPS[name], name == "lstm"
-
-    def states_of(hx: Any) -> Iterator[Hidden]:
-        return zip(*(aten.unbind(x, 0) for x in (hx if is_lstm else (hx,))))
-
-    def selected_states(hx: Any) -> Iterator[Hidden]:
-        return (tuple([aten.select(x, 0, k) for x in hx]) for k in range(hx[0].shape[0]))
-
-    def projected(hx: Any) -> bool:
-        return is_lstm and hx[0].shape[2] != hx[1].shape[2]
 
     @composite(f"{name}.input")
     def padded(
@@ -219,21 +225,26 @@ def _register(name: str) -> None:
         x = aten.transpose(input, 0, 1) if batch_first else input
         if x.shape[0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        fused = is_lstm and not projected(hx) and x.dtype is dt.float32
-        states = selected_states(hx) if fused else states_of(hx)
+        is_projected = is_lstm and _has_projection(hx)
+        fused = is_lstm and not is_projected and x.dtype is dt.float32
+        states = _selected_states(hx) if fused else _states(hx, is_lstm)
         x = aten.contiguous(x) if fused and not x.is_contiguous() else x
         out, last = run_layers(
             step,
             x,
             None,
             states,
-            gather_weights(params, has_biases, projected(hx)),
+            gather_weights(params, has_biases, is_projected),
             num_layers,
             dropout,
             train,
             bidirectional,
         )
         return (aten.transpose(out, 0, 1) if batch_first else out, *last)
+
+
+def _register_packed(name: str) -> None:
+    step, is_lstm = STEPS[name], name == "lstm"
 
     @composite(f"{name}.data")
     def packed(
@@ -251,14 +262,18 @@ def _register(name: str) -> None:
             step,
             data,
             batch_sizes.tolist(),
-            states_of(hx),
-            gather_weights(params, has_biases, projected(hx)),
+            _states(hx, is_lstm),
+            gather_weights(params, has_biases, is_lstm and _has_projection(hx)),
             num_layers,
             dropout,
             train,
             bidirectional,
         )
         return (out, *last)
+
+
+def _register_cell(name: str) -> None:
+    step, is_lstm = STEPS[name], name == "lstm"
 
     @composite(f"{name}_cell")
     def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
@@ -268,7 +283,9 @@ def _register(name: str) -> None:
 
 
 for _name in STEPS:
-    _register(_name)
+    _register_padded(_name)
+    _register_packed(_name)
+    _register_cell(_name)
 
 
 # --- padding

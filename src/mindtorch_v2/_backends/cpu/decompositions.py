@@ -10,7 +10,7 @@ import numpy as np
 from ..._dispatch.registry import kernel
 from ..._dispatch.widening import is_narrow
 from ..._errors import LinAlgError
-from ..._ops.linalg import vector_case
+from ..._ops.linalg_shapes import vector_case
 from .errors import not_implemented, type_word
 from .lapack import (
     cholesky,
