@@ -124,7 +124,7 @@ RACE := ascend_sim/tests/test_errors.py::test_a_workspace_written_by_others_whil
 VALGRIND := $(shell command -v valgrind)
 # what valgrind names: a frame by its source file, or the module where it has no line numbers
 RECORDER_FILES := $(subst $() ,|,$(basename $(notdir $(wildcard src/mindtorch_v2/_native/recorder/*.c))))
-UNDER_VALGRIND := not other_twin and not clock_agrees and not twins
+UNDER_VALGRIND := not clock_agrees and not both_recorders
 
 sanitize: sanitize-core sanitize-npu sanitize-threads sanitize-valgrind ## the native modules and the simulator under sanitizers and valgrind
 

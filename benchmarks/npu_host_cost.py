@@ -2,7 +2,7 @@
 
 Everything runs on the simulator, whose kernels take no time: what is left is the host's own cost. Small ops are
 launched in bursts without waiting, short enough not to fill the queue. Where MINDTORCH_TORCH_NPU names a program
-that starts Python with torch_npu and the simulator in the place of CANN (`ascend_sim/build.py --cann-root` lays that
+that starts Python with torch_npu and the simulator instead of CANN (`ascend_sim/build.py --cann-root` lays that
 out), its time stands in the first column; without it, a limit in microseconds does. The further rows compare with a
 limit, and with this package's own step on the CPU.
 """

@@ -26,7 +26,7 @@ class LanguageModel(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.characters = nn.Embedding(len(ALPHABET), WIDTH)
-        self.places = nn.Embedding(CONTEXT, WIDTH)
+        self.positions = nn.Embedding(CONTEXT, WIDTH)
         layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, norm_first=True)
         self.layers = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(WIDTH)
@@ -35,7 +35,7 @@ class LanguageModel(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         n = x.size(1)
-        h = self.characters(x) + self.places(torch.arange(n))
+        h = self.characters(x) + self.positions(torch.arange(n))
         h = self.layers(h, mask=self.mask[:n, :n], is_causal=True)
         logits: torch.Tensor = self.head(self.norm(h))
         return logits

@@ -21,7 +21,7 @@ SECTIONS = ["overview", "operators", "flame", "timeline", "modules", "memory", "
 API = "SECTIONS.find(s => s.id === 'timeline').api"
 
 
-def shown(page) -> list[str]:
+def visible_sections(page) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('main > section')].filter(s => !s.hidden).map(s => s.id)")
 
 
@@ -39,7 +39,7 @@ def test_every_section_at_both_widths_and_in_the_dark(small, visit, picture, nam
             f"document.querySelector('#{section} h2')"
         )
         page.wait_for_timeout(250)
-        assert shown(page) == [section]
+        assert visible_sections(page) == [section]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
             f"{section} is wider than the window"
         )
@@ -91,7 +91,7 @@ def test_links_lead_to_what_they_name(small, visit):
     page.wait_for_selector("#operators tr.row[aria-expanded=true]")
     assert page.locator("#operators tr.row[aria-expanded=true]").first.inner_text().startswith("aten::relu")
     page = visit(small[0], hash="#memory")
-    assert shown(page) == ["memory"]
+    assert visible_sections(page) == ["memory"]
 
 
 def test_the_timeline_zooms_to_nanoseconds_searches_and_follows_arrows(small, visit, picture):
@@ -226,11 +226,11 @@ def million() -> EventStore:
             columns.setdefault(key, []).append(values)
     joined = {key: np.concatenate(parts).astype(np.int64) for key, parts in columns.items()}
     order = np.lexsort((-joined["end_ns"], joined["start_ns"]))
-    place = np.empty(len(order) + 1, np.int64)
-    place[order] = np.arange(len(order))
-    place[-1] = -1
+    position = np.empty(len(order) + 1, np.int64)
+    position[order] = np.arange(len(order))
+    position[-1] = -1
     made = {key: values[order] for key, values in joined.items()}
-    made["parent"] = place[made["parent"]]
+    made["parent"] = position[made["parent"]]
     made["kind"] = np.zeros(len(order), np.uint8)
     return EventStore(
         made,

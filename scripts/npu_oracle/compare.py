@@ -36,7 +36,7 @@ def same_number(a: float, b: float) -> bool:
 
 
 def differences(vendor: Any, ours: Any, path: str = "") -> list[Difference]:
-    """All places where two answers differ.
+    """Every difference of two answers.
 
     Lists of names are compared as sets, so that each missing name is one difference.
     """

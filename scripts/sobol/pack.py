@@ -27,7 +27,7 @@ def main(table: str) -> None:
         degrees.append(s)
         inner.append(a)
         for i, m in enumerate(initial):
-            bits.extend((m >> place) & 1 for place in range(i, 0, -1))
+            bits.extend((m >> bit) & 1 for bit in range(i, 0, -1))
     np.savez_compressed(
         TARGET,
         degrees=np.array(degrees, np.uint8),

@@ -113,7 +113,7 @@ class ExceptionWrapper:
 
 
 class KeyErrorMessage(str):
-    """A text that a KeyError shows as it is."""
+    """A text that a KeyError prints as it is."""
 
     def __repr__(self) -> str:
         return str(self)

@@ -1,4 +1,4 @@
-"""Functions of `torch` that PyTorch also shows as `torch.functional`."""
+"""Functions of `torch` that PyTorch also has as `torch.functional`."""
 
 from __future__ import annotations
 

@@ -58,14 +58,14 @@ class SobolEngine:
             generator.manual_seed(self.seed)
         shift = torch.randint(2, (self.dimension, _BITS), generator=generator).numpy()
         matrices = torch.randint(2, (self.dimension, _BITS, _BITS), generator=generator).numpy()
-        places = np.arange(_BITS)
+        shifts = np.arange(_BITS)
         lower = np.tril(matrices, -1) + np.eye(_BITS, dtype=np.int64)
-        highest_first = (directions[:, :, None] >> places[::-1]) & 1  # dimension, number, bit
+        highest_first = (directions[:, :, None] >> shifts[::-1]) & 1  # dimension, number, bit
         scrambled = (
             np.matmul(highest_first.astype(np.float32), lower.transpose(0, 2, 1).astype(np.float32)).astype(np.int64)
             & 1
         )
-        return (scrambled << places[::-1]).sum(-1), (shift << places).sum(-1)
+        return (scrambled << shifts[::-1]).sum(-1), (shift << shifts).sum(-1)
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: dt.dtype | None = None) -> Tensor:
         """The next `n` points, (n, dimension). The first point of an unscrambled sequence is 0."""
@@ -163,10 +163,10 @@ def direction_numbers(dimension: int) -> np.ndarray:
             continue
         block = np.zeros((len(rows), _BITS), np.int64)
         for i in range(s):
-            place = starts[rows] + i * (i - 1) // 2
+            position = starts[rows] + i * (i - 1) // 2
             value = np.ones(len(rows), np.int64)
             for k in range(i):
-                value += bits[place + k] << (i - k)
+                value += bits[position + k] << (i - k)
             block[:, i] = value << (_BITS - 1 - i)
         for i in range(s, _BITS):
             value = block[:, i - s] ^ (block[:, i - s] >> s)

@@ -28,8 +28,8 @@ def modules():
 def test_entries(modules):
     pages = modules[0].pages()
     text = "\n".join(pages.values())
-    shown = [name for name in table.OVERLOADS if not name.startswith("_") and hasattr(torch, name)]
-    assert [name for name in shown if f"{{py:function}} {name}(" not in text] == []
+    public = [name for name in table.OVERLOADS if not name.startswith("_") and hasattr(torch, name)]
+    assert [name for name in public if f"{{py:function}} {name}(" not in text] == []
     assert [name for name in torch.nn.modules.__all__ if f"{{py:class}} {name}(" not in pages["nn"]] == []
     assert "{py:method} Tensor.add_(other: Tensor | Number, *, alpha: Number = 1) -> Tensor" in pages["tensor"]
     assert "{py:property} Tensor.shape" in pages["tensor"]

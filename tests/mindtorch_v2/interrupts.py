@@ -19,11 +19,11 @@ from mindtorch_v2 import _guarded, _observer
 from mindtorch_v2._dispatch import modes
 from mindtorch_v2.profiler.record import session
 
-places: list[str] = []  # where interrupts came, for whoever looks for the cause of a failure
+interrupted_at: list[str] = []  # where interrupts came, for whoever looks for the cause of a failure
 PACKAGE = os.path.dirname(torch.__file__)
 
 
-# In C the guard has no lines; the lines of its twin cannot be guarded themselves.
+# In C the guard has no lines; the lines of its fallback cannot be guarded themselves.
 UNGUARDED = _guarded.__file__
 
 
@@ -49,13 +49,13 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
                 return None
             frame.f_trace_opcodes = opcodes
         elif event == ("opcode" if opcodes else "line"):
-            place = (frame.f_code, frame.f_lasti if opcodes else frame.f_lineno)
-            visits[place] += 1
-            if visits[place] > 2:
+            instruction = (frame.f_code, frame.f_lasti if opcodes else frame.f_lineno)
+            visits[instruction] += 1
+            if visits[instruction] > 2:
                 return trace
             seen += 1
             if seen == moment + 1:
-                places.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+                interrupted_at.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
                 raise Interrupt
         return trace
 
@@ -76,7 +76,9 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
             modes.state.saved_hooks,
         ) != (None, True, False, ()):
             failures.append(
-                AssertionError(f"the thread is left with {sys.getprofile()}, {vars(modes.state)}: {places[-1:]}")
+                AssertionError(
+                    f"the thread is left with {sys.getprofile()}, {vars(modes.state)}: {interrupted_at[-1:]}"
+                )
             )
 
     failures: list[BaseException] = []
@@ -90,8 +92,8 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
 
 def assert_nothing_is_left() -> None:
     """No observer, no hook, no mode, no session, and no lock that another thread would wait for."""
-    assert _observer.active is None, places[-1:]
-    assert modes.SPACE["_mode"] == 0, places[-1:]
+    assert _observer.active is None, interrupted_at[-1:]
+    assert modes.SPACE["_mode"] == 0, interrupted_at[-1:]
     assert sys.getprofile() is None
     assert not session._sessions and not session.recorder.listeners
     assert session._tracer is None and session._garbage is None

@@ -140,8 +140,8 @@ def test_methods_and_properties_of_tensors_have_a_summary():
         value = inspect.getattr_static(torch.Tensor, name)
         if name.startswith("_") or not (callable(getattr(torch.Tensor, name)) or isinstance(value, property)):
             continue
-        shown = value if isinstance(value, property) else getattr(torch.Tensor, name)
-        if not inspect.cleandoc(shown.__doc__ or "").partition("\n\n")[0].endswith("."):
+        member = value if isinstance(value, property) else getattr(torch.Tensor, name)
+        if not inspect.cleandoc(member.__doc__ or "").partition("\n\n")[0].endswith("."):
             missing.append(name)
     assert missing == []
 

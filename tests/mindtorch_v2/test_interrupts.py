@@ -268,7 +268,7 @@ def test_a_checkpoint_leaves_the_generator_where_it_was(reenters):
     assert _every_moment(run, 1 if native is not None else 7) > 10
 
 
-@pytest.mark.skipif(native is None, reason="the twin is Python: between its lines everything can happen")
+@pytest.mark.skipif(native is None, reason="the fallback is Python: between its lines everything can happen")
 @pytest.mark.parametrize("name", [name for name, _ in _operations() if not name.startswith("optimizer")])
 def test_operations_at_every_instruction(name):
     operation = dict(_operations())[name]
@@ -279,7 +279,7 @@ def test_operations_at_every_instruction(name):
         assert_nothing_is_left()
         return came
 
-    _every_moment(run, 29)  # a different place in each line
+    _every_moment(run, 29)  # a different instruction of each line
 
 
 # --- real signals
@@ -306,7 +306,7 @@ def _hammered(operation, delay, times):
 
 
 @pytest.mark.skipif(
-    native is None, reason="the twin is Python: a second interrupt may come while it puts right what the first left"
+    native is None, reason="the fallback is Python: a second interrupt may come while it puts right what the first left"
 )
 @pytest.mark.parametrize("times", [1, 3])
 def test_signals_in_a_row(times):

@@ -345,13 +345,13 @@ def test_writing_any_index_expression(data: Any, shape: tuple[int, ...], as_list
     a = _numbers(shape)
     items = data.draw(index_items(shape))
     assume(_broadcasts(items))
-    places = _model_read(np.arange(a.size).reshape(shape), items)
+    positions = _model_read(np.arange(a.size).reshape(shape), items)
     want, t = a.copy(), torch.from_numpy(a.copy())
-    unique = np.unique(places).size == places.size
+    unique = np.unique(positions).size == positions.size
     value: Any = -1.0
     if source != "number" and unique:
-        value = -_numbers(places.shape if source == "tensor" else places.shape[-1:])
-    want.reshape(-1)[places.reshape(-1)] = np.broadcast_to(value, places.shape).reshape(-1)
+        value = -_numbers(positions.shape if source == "tensor" else positions.shape[-1:])
+    want.reshape(-1)[positions.reshape(-1)] = np.broadcast_to(value, positions.shape).reshape(-1)
     t[_key(items, as_lists)] = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
     _same(t, want)
     assert t._version == 1
@@ -362,9 +362,9 @@ def test_gradients_of_reading_count_how_often_a_place_is_read(data: Any, shape: 
     items = data.draw(index_items(shape))
     assume(_broadcasts(items))
     x = torch.from_numpy(_numbers(shape)).requires_grad_()
-    places = _model_read(np.arange(x.numel()).reshape(shape), items)
+    positions = _model_read(np.arange(x.numel()).reshape(shape), items)
     x[_key(items, False)].sum().backward()
-    _same(x.grad, np.bincount(places.reshape(-1), minlength=x.numel()).reshape(shape).astype(float))
+    _same(x.grad, np.bincount(positions.reshape(-1), minlength=x.numel()).reshape(shape).astype(float))
 
 
 @given(st.data(), FULL_SHAPES)
@@ -524,16 +524,16 @@ def test_writes_through_views_reach_the_base(data: Any, shape: tuple[int, ...], 
     a = want
     for _ in range(length):
         t, a = _step(data, t, a)
-    places = _places(want, a)
-    assume(np.unique(places).size == places.size)
+    positions = _positions(want, a)
+    assume(np.unique(positions).size == positions.size)
     memory = want.reshape(-1)
-    memory[places] = memory[places] * 3 + 1
+    memory[positions] = memory[positions] * 3 + 1
     t.mul_(3).add_(1)
     _same(root, want)
     assert root._version == 2 == t._version
 
 
-def _places(base: np.ndarray, view: np.ndarray) -> np.ndarray:
+def _positions(base: np.ndarray, view: np.ndarray) -> np.ndarray:
     """Which element of the base's memory each element of a view is."""
     offset = (_address(view) - _address(base)) // 8 if view.size else 0
     return np.lib.stride_tricks.as_strided(np.arange(base.size)[offset:], view.shape, view.strides)
@@ -551,9 +551,9 @@ def test_gradients_pass_through_writes_to_views(
     t, a = base, scale
     for _ in range(length):
         t, a = _step(data, t, a)
-    places = _places(scale, a)
-    assume(np.unique(places).size == places.size)
-    scale.ravel(order="K")[places] *= 3
+    positions = _positions(scale, a)
+    assume(np.unique(positions).size == positions.size)
+    scale.ravel(order="K")[positions] *= 3
     t.mul_(3)
     weights = torch.from_numpy(_numbers(tuple(base.shape)))
     (base * weights).sum().backward()

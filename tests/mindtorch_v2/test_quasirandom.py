@@ -56,7 +56,7 @@ def test_every_dimension_is_balanced():
 
 def test_direction_numbers_are_full_rank():
     numbers = direction_numbers(100)
-    assert (numbers >> np.arange(29, -1, -1) & 1 == 1).all(), "the highest bit of number i has place i"
+    assert (numbers >> np.arange(29, -1, -1) & 1 == 1).all(), "the highest bit of number i is bit i"
     assert (numbers & ((1 << np.arange(29, -1, -1)) - 1) == 0).all(), "and none below it"
 
 

@@ -44,7 +44,7 @@ def test_stubs_are_current():
 
 
 def test_every_public_name_of_torch_is_in_its_stub():
-    shown = subprocess.run(
+    names = subprocess.run(
         [sys.executable, "-c", "import mindtorch_v2; print(*dir(mindtorch_v2))"],
         capture_output=True,
         text=True,
@@ -53,7 +53,7 @@ def test_every_public_name_of_torch_is_in_its_stub():
     ).stdout.split()
     stub = names_in((PACKAGE / "__init__.pyi").read_text())
     assert [
-        name for name in shown if not name.startswith("_") and name not in stub and name not in ("Any", "annotations")
+        name for name in names if not name.startswith("_") and name not in stub and name not in ("Any", "annotations")
     ] == []
 
 

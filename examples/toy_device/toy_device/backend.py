@@ -78,9 +78,9 @@ def _on_host(x: Any) -> Any:
     if isinstance(x, Tensor):
         return wrap(x._array, x.dtype)
     if isinstance(x, Generator):
-        twin = Generator()
-        twin._stream = x._stream
-        return twin
+        copied = Generator()
+        copied._stream = x._stream
+        return copied
     return [_on_host(v) for v in x] if x.__class__ in (list, tuple) else x
 
 

@@ -40,8 +40,8 @@ class Watch:
             start = self._host.now()
             work()
             time.sleep(runtime.DELAY)
-            shown = "Memcpy" if kind == MEMCPY else f"toy_{name}"
-            self._rows.append((shown, kind, start, self._host.now(), stream.stream_id, number, nbytes))
+            label = "Memcpy" if kind == MEMCPY else f"toy_{name}"
+            self._rows.append((label, kind, start, self._host.now(), stream.stream_id, number, nbytes))
 
         stream.put(watched)
         self._host.close(call)

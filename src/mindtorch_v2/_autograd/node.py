@@ -123,7 +123,7 @@ class Slot:
 
 
 class AccumulateGrad(Node):
-    """What `next_functions` shows for a leaf; the engine itself accumulates into the tensor."""
+    """What stands for a leaf in `next_functions`; the engine itself accumulates into the tensor."""
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable

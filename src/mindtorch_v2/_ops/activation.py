@@ -48,7 +48,7 @@ def _prelu_backward_like(grad_output: Any, self: Any, weight: Any) -> tuple[Spec
     return _twice(self)
 
 
-# --- shown in torch
+# --- public in torch
 op("relu(Tensor self) -> Tensor", SAME, inplace=True)
 op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", SAME, inplace=True, out=True, method=False)
 op("selu(Tensor self) -> Tensor", inplace=True, method=False)
@@ -67,7 +67,7 @@ op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", ou
 op("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False, namespace="special")
 op("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", method=False, namespace="special")
 
-# --- shown in torch.nn.functional
+# --- public in torch.nn.functional
 op("relu6(Tensor self) -> Tensor", inplace=True, method=False, namespace="nn")
 for _text in (
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",

@@ -118,9 +118,9 @@ def facts(base: str, text: str) -> list[str]:
 def calls(base: str, form: str) -> list[str]:
     """The signatures of an operator, one string each: "max(input: Tensor, other: Tensor) -> Tensor"."""
     overloads = OVERLOADS[base]
-    shown = [op for op in overloads if (op.method if form == "method" else op.function)] or overloads
+    public = [op for op in overloads if (op.method if form == "method" else op.function)] or overloads
     name = public_name(base, form).removeprefix("torch.")
-    return [f"{name}{(s.bound() if form == 'method' else s).text()}" for op in shown for s in signatures(op, form)]
+    return [f"{name}{(s.bound() if form == 'method' else s).text()}" for op in public for s in signatures(op, form)]
 
 
 def _wrap_signature(call: str) -> str:

@@ -1,4 +1,4 @@
-"""Declarations of the ops that read from, or write to, places given by index tensors or masks."""
+"""Declarations of the ops that read from, or write to, positions given by index tensors or masks."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _index_spec(self: Any, indices: Sequence[Any]) -> Spec:
     """
     if any(i is not None and i.dtype in (dt.bool_, dt.uint8) for i in indices):
         _unknown_size("index")(self)
-    places = [d for d, i in enumerate(indices) if i is not None]
-    block = broadcast_shapes(*(tuple(indices[d].shape) for d in places))
+    dims = [d for d, i in enumerate(indices) if i is not None]
+    block = broadcast_shapes(*(tuple(indices[d].shape) for d in dims))
     sizes = tuple(self.shape)
-    if places and places[-1] - places[0] + 1 == len(places):
-        return Spec((*sizes[: places[0]], *block, *sizes[places[-1] + 1 :]), self.dtype)
-    return Spec((*block, *(n for d, n in enumerate(sizes) if d not in places)), self.dtype)
+    if dims and dims[-1] - dims[0] + 1 == len(dims):
+        return Spec((*sizes[: dims[0]], *block, *sizes[dims[-1] + 1 :]), self.dtype)
+    return Spec((*block, *(n for d, n in enumerate(sizes) if d not in dims)), self.dtype)
 
 
 def _index_select_spec(self: Any, dim: int, index: Any) -> Spec:
@@ -265,7 +265,9 @@ op(
     function=False,
     method=False,
     no_grad=UNKNOWN,
-    meta=lambda grad, indices, bags, sizes, places, num_weights, *rest: Spec((num_weights, grad.shape[1]), grad.dtype),
+    meta=lambda grad, indices, bags, sizes, positions, num_weights, *rest: Spec(
+        (num_weights, grad.shape[1]), grad.dtype
+    ),
 )
 op(
     "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor "

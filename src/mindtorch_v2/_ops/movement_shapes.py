@@ -85,7 +85,7 @@ def expand_geometry(shape: Shape, strides: Shape, size: Shape) -> tuple[Shape, S
 
 
 def _is_dense(shape: Shape, strides: Shape) -> bool:
-    """Whether the elements fill one piece of memory, each at its own place, in some order of the dimensions."""
+    """Whether the elements fill one piece of memory, each at its own address, in some order of the dimensions."""
     expected = 1
     for step, n in sorted((s, n) for n, s in zip(shape, strides) if n != 1):
         if step != expected:

@@ -145,7 +145,7 @@ op(
     meta=lambda self, groups: _spec_in_order_of(tuple(self.shape), self),
 )
 
-# --- sampling at given places
+# --- sampling at given positions
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 for _n in (2, 3):

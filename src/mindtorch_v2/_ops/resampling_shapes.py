@@ -152,10 +152,10 @@ def unshuffled_shape(shape: Ints, factor: int) -> tuple[int, ...]:
     """The output of pixel_unshuffle."""
     _check_image("pixel_unshuffle", shape, "downscale_factor", factor)
     *lead, c, h, w = shape
-    for word, place, n in (("height", -2, h), ("width", -1, w)):
+    for word, dim, n in (("height", -2, h), ("width", -1, w)):
         if n % factor:
             raise RuntimeError(
-                f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({place})={n} is "
+                f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({dim})={n} is "
                 f"not divisible by {factor}"
             )
     return (*lead, c * factor * factor, h // factor, w // factor)

@@ -51,7 +51,7 @@ class Op:
         self.function = function
         self.method = method
         self.out = out
-        self.namespace = namespace  # where `torch.<namespace>.<base>` shows it ("" is torch itself)
+        self.namespace = namespace  # where `torch.<namespace>.<base>` has it ("" is torch itself)
         self.no_grad = no_grad  # why the op has no derivative, or None
         self.inplace_of: Op | None = None  # set on the in-place form
         self.inplace: Op | None = None  # the in-place form, if there is one

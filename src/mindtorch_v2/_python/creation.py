@@ -21,7 +21,7 @@ from .array_data import _array_of
 from .movement import to as _to
 
 
-def _place(device: Any) -> _device.device | None:
+def _target_device(device: Any) -> _device.device | None:
     """The device asked for, by argument or by default; None for the CPU, where data is made anyway."""
     where = _device.resolve(device)
     return None if where is _device.CPU else where
@@ -70,7 +70,7 @@ def tensor(
     """
     if dtype is not None and dtype.__class__ is not dt.dtype:
         dtype = as_dtype(dtype)
-    device = _place(device)
+    device = _target_device(device)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -106,7 +106,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return data
     if dtype is not None:
         dtype = as_dtype(dtype)
-    where = _place(device)
+    where = _target_device(device)
     if isinstance(data, Tensor):
         return _to(data, dtype=dtype, device=None if device is None else where)
     if isinstance(data, np.ndarray):

@@ -33,4 +33,4 @@ def path_of(equation: str, operands: list[_tensor.Tensor]) -> list[int] | None:
     package: Any = import_module("opt_einsum")
     shapes = [tuple(t.shape) for t in operands]
     path = package.contract_path(equation, *shapes, shapes=True, optimize=Setting.strategy or "auto")[0]
-    return [place for pair in path for place in pair] if all(len(pair) == 2 for pair in path) else None
+    return [position for pair in path for position in pair] if all(len(pair) == 2 for pair in path) else None

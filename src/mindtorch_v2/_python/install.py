@@ -155,7 +155,7 @@ def public_function(name: str) -> Any:
 
 
 def public_names() -> list[str]:
-    """The names of all functions that `torch` shows."""
+    """The names of all public functions of `torch`."""
     return [n for n, overloads in table.OVERLOADS.items() if any(o.function and not o.namespace for o in overloads)]
 
 

@@ -123,9 +123,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     for n in sizes:
         if n < 0:
             raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    out, step, places = [], 1, indices.to(dt.int64)
+    out, step, positions = [], 1, indices.to(dt.int64)
     for n in reversed(sizes):
-        out.append(public.remainder(public.floor_divide(places, step), n))
+        out.append(public.remainder(public.floor_divide(positions, step), n))
         step *= n
     return public.stack(out[::-1], -1).unbind(-1) if out else ()
 

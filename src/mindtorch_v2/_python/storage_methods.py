@@ -35,4 +35,4 @@ def set_(
     return aten.set_(self, source) if size is None else aten.set_(self, source, storage_offset, size, stride or ())
 
 
-setattr(Tensor, "set_", set_)  # noqa: B010 - in the place of the operator's method
+setattr(Tensor, "set_", set_)  # noqa: B010 - instead of the operator's method

@@ -59,6 +59,6 @@ def _filter_stack_entry(entry: str) -> bool:
 
 
 def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
-    """A name as it is shown: C++ names readable, and `with_wildcard` the steps of a profile under one name."""
-    shown = _readable_names[name]
-    return STEP_NAME if with_wildcard and shown.startswith(STEP_PREFIX) else shown
+    """A name as it is printed: C++ names readable, and `with_wildcard` the steps of a profile under one name."""
+    readable = _readable_names[name]
+    return STEP_NAME if with_wildcard and readable.startswith(STEP_PREFIX) else readable

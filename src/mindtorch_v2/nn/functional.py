@@ -1,4 +1,4 @@
-# ruff: noqa: F401  - this module shows what others define
+# ruff: noqa: F401  - this module publishes what others define
 """The functions behind the layers: `torch.nn.functional`.
 
 Functions that only hand their arguments to an operator are the operators themselves, looked up when first used; those

@@ -1,4 +1,4 @@
-"""`torch.profiler._memory_profiler`: PyTorch's place for the views of a profile's memory."""
+"""`torch.profiler._memory_profiler`: PyTorch's module for the views of a profile's memory."""
 
 from .results.data_flow import DataFlowEdge, DataFlowGraph, DataFlowNode, OpTree, extract_gradients, extract_parameters
 from .results.memory_keys import Category, Key, TensorAndID, TensorKey

@@ -1,4 +1,4 @@
-"""`torch.profiler._pattern_matcher`: PyTorch's place for the search for habits that cost time."""
+"""`torch.profiler._pattern_matcher`: PyTorch's module for the search for habits that cost time."""
 
 from .results.pattern import NamePattern, Pattern, input_dtypes, input_shapes, source_code_location
 from .results.pattern_matcher import (

@@ -1,4 +1,4 @@
-"""`torch.profiler._utils`: PyTorch's place for the functions that walk event trees."""
+"""`torch.profiler._utils`: PyTorch's module for the functions that walk event trees."""
 
 from .results.event_walk import (
     BasicEvaluation,

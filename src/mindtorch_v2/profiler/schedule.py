@@ -45,12 +45,12 @@ def schedule(
             step += wait
         if repeat > 0 and step / cycle >= repeat:
             return ProfilerAction.NONE
-        place = step % cycle
-        if place < wait:
+        position = step % cycle
+        if position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if position < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
 
     return action_of_step
 

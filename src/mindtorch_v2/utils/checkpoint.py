@@ -1,6 +1,6 @@
 """Activation checkpointing: a part of the forward pass keeps nothing for the backward pass and is run again there.
 
-Two forms exist. Without re-entering (`use_reentrant=False`) the saved tensors are replaced by place holders, and the
+Two forms exist. Without re-entering (`use_reentrant=False`) the saved tensors are replaced by placeholders, and the
 first one that the backward pass asks for runs the function again to fill them all. With re-entering the function is
 one
 `autograd.Function` whose backward runs it again and calls a backward pass of its own.

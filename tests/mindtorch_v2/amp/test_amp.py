@@ -154,13 +154,13 @@ def test_casts_of_weights_are_kept_until_the_region_ends_or_the_weight_changes()
 
 def test_gradients_arrive_in_the_weights_type() -> None:
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
-    twin = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     with torch.autocast("cpu", torch.bfloat16):
         loss = F.mse_loss(model(X), torch.ones(2, 1))
     loss.backward()
-    F.mse_loss(twin(X), torch.ones(2, 1)).backward()
+    F.mse_loss(copied(X), torch.ones(2, 1)).backward()
     assert loss.dtype is torch.float32
-    for p, q in zip(model.parameters(), twin.parameters()):
+    for p, q in zip(model.parameters(), copied.parameters()):
         assert p.grad.dtype is torch.float32
         torch.testing.assert_close(p.grad, q.grad, rtol=0.05, atol=0.05)
 

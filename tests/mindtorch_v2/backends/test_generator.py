@@ -205,11 +205,11 @@ def test_bad_states(make: Any, kind: type[Exception], text: str) -> None:
 def test_copies_are_independent() -> None:
     gen = Gen(8)
     gen.normal(3)
-    twins = [gen.clone_state(), copy.deepcopy(gen), pickle.loads(pickle.dumps(gen))]
+    copies = [gen.clone_state(), copy.deepcopy(gen), pickle.loads(pickle.dumps(gen))]
     want = gen.normal(5)
-    for twin in twins:
-        assert type(twin) is Gen and twin.initial_seed() == 8
-        np.testing.assert_array_equal(twin.normal(5), want)
+    for copied in copies:
+        assert type(copied) is Gen and copied.initial_seed() == 8
+        np.testing.assert_array_equal(copied.normal(5), want)
 
 
 def test_seeds() -> None:
@@ -254,8 +254,8 @@ def test_long_permutation_is_the_swapping_loop() -> None:
     order = list(range(size))
     gen = Gen(2)
     raw = gen.words(size - 1).astype(np.int64)
-    for place in range(size - 1):
-        other = place + int(raw[place]) % (size - place)
-        order[place], order[other] = order[other], order[place]
+    for index in range(size - 1):
+        other = index + int(raw[index]) % (size - index)
+        order[index], order[other] = order[other], order[index]
     np.testing.assert_array_equal(raw[:10] & 0x7FFFFFFF, words[:10])
     np.testing.assert_array_equal(Gen(2).permutation(size), order)

@@ -1,4 +1,4 @@
-"""Ordering of lines: stable with ties, NaN greatest; selection finds the value and its first place."""
+"""Ordering of lines: stable with ties, NaN greatest; selection finds the value and its first index."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def test_select_tells_infinities_from_taken_values():
 
 def test_nth():
     a = np.array([[3.0, 1.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
-    values, places = lines.nth(a, 1)
-    assert values.tolist() == [1.0, 0.0] and places.tolist() == [1, 0]
+    values, indices = lines.nth(a, 1)
+    assert values.tolist() == [1.0, 0.0] and indices.tolist() == [1, 0]

@@ -138,7 +138,7 @@ DEPENDS_ON_VALUES = {
     "_pack_padded_sequence",
     "_local_scalar_dense",
 }
-# Leaf ops that no oracle case calls through the dispatcher, because another op is called in their place.
+# Leaf ops that no oracle case calls through the dispatcher, because another op is called instead.
 CALLS = {
     "arange": "aten.overload('arange')(5)",
     "arange.start": "aten.overload('arange.start')(1, 5)",
@@ -148,7 +148,7 @@ CALLS = {
 }
 
 
-def _twin(value: Any) -> Any:
+def _meta_copy(value: Any) -> Any:
     """The argument with its tensors on the meta device, of the same shapes, types and strides."""
     if isinstance(value, Tensor):
         a = value._array
@@ -157,7 +157,7 @@ def _twin(value: Any) -> Any:
             value.dtype,
             META,
         )
-    return [_twin(v) for v in value] if isinstance(value, (list, tuple)) else value
+    return [_meta_copy(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _specs(value: Any) -> Any:
@@ -185,11 +185,11 @@ class _Comparing:
         rule = resolve.box(op, META)
 
         def run(*args: Any) -> Any:
-            twins = [_twin(a) for a in args]
+            meta_args = [_meta_copy(a) for a in args]
             out = kernel(*args)
             self.seen.add(op.name)
             try:
-                told = rule(*twins)
+                told = rule(*meta_args)
             except NotImplementedError as error:
                 if op.name not in DEPENDS_ON_VALUES:
                     self.problems[op.name] = str(error)

@@ -1,4 +1,4 @@
-"""Rows added to repeated places: the same as numpy's slow way, whichever way is taken."""
+"""Rows added at repeated indices: the same as numpy's slow way, whichever way is taken."""
 
 from __future__ import annotations
 

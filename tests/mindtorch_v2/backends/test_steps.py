@@ -47,8 +47,8 @@ BOOKKEEPING = {"as_strided", "empty", "fill_", "copy_", "resize_", "resolve_conj
 
 
 def text(calls: list[Any]) -> str:
-    shown = [(name, text(inner)) for name, inner in calls if name not in BOOKKEEPING]
-    return " ".join(name + (f"{{{inner}}}" if inner else "") for name, inner in shown)
+    listed = [(name, text(inner)) for name, inner in calls if name not in BOOKKEEPING]
+    return " ".join(name + (f"{{{inner}}}" if inner else "") for name, inner in listed)
 
 
 X, Y = torch.rand(4, 5) * 0.9 + 0.05, torch.rand(4, 5) * 0.9 + 0.05

@@ -164,7 +164,7 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 
 def _facts(value: Any) -> Any:
-    """What can be told of a result: shape, strides, type, values, place in the graph."""
+    """What can be told of a result: shape, strides, type, values, node of the graph."""
     if isinstance(value, torch.Tensor):
         values = value.detach().tolist() if "empty" not in str(value.dtype) else None
         return (

@@ -34,9 +34,9 @@ def test_types_as_pytorch(name: str, got: dict[str, Any]) -> None:
     for key, codes in WANT["codes"].items():
         if key.split()[0] != name:
             continue
-        for place in range(len(codes)):
-            want, have = promotion_cases.explain(WANT, key, place), promotion_cases.explain(got, key, place)
-            operands = promotion_cases.operands_of(key, place)
+        for index in range(len(codes)):
+            want, have = promotion_cases.explain(WANT, key, index), promotion_cases.explain(got, key, index)
+            operands = promotion_cases.operands_of(key, index)
             if name in OTHER_TEXT and "Error: " in want and "Error: " in have:
                 continue
             if want != have and not _ignored(key, operands, want):

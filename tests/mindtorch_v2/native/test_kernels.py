@@ -626,9 +626,9 @@ def test_sort_lines(run: Run, shape: tuple[int, ...], falling: bool, dtype: str)
         x.reshape(-1)[:7] = np.array([np.nan, 0.0, -0.0, np.inf, -np.inf, -np.nan, 0.0])
     elif x.size > 20:
         x.reshape(-1)[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
-    values, places = np.empty_like(x), np.empty(x.shape, np.int64)
-    run("sort_lines", x, falling, values, places)
-    for row, got, order in zip(x.reshape(-1, shape[-1]), values.reshape(-1, shape[-1]), places.reshape(-1, shape[-1])):
+    values, indices = np.empty_like(x), np.empty(x.shape, np.int64)
+    run("sort_lines", x, falling, values, indices)
+    for row, got, order in zip(x.reshape(-1, shape[-1]), values.reshape(-1, shape[-1]), indices.reshape(-1, shape[-1])):
         rank = [(1, 0) if v != v else (0, v) for v in row.tolist()]
         want = sorted(range(len(row)), key=lambda i: rank[i])
         if falling:

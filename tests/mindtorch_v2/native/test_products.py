@@ -190,7 +190,7 @@ def test_the_native_kernels_take_common_convolutions(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 4), (7, 2, 33)], ids=str)
 def test_lstm_steps(sizes: tuple[int, int, int], reverse: bool, dtype: str) -> None:
-    """The native steps and their numpy twin, which the recorded answers of PyTorch cover, agree to rounding."""
+    """The native steps and their numpy fallback, which the recorded answers of PyTorch cover, agree to rounding."""
     steps, batch, n = sizes
     gates, grad = RNG.normal(size=(steps, batch, 4 * n)).astype(dtype), RNG.normal(size=(steps, batch, n)).astype(dtype)
     weight, (h, c) = (RNG.normal(size=(4 * n, n)) / n).astype(dtype), RNG.normal(size=(2, batch, n)).astype(dtype)
@@ -205,5 +205,5 @@ def test_lstm_steps(sizes: tuple[int, int, int], reverse: bool, dtype: str) -> N
         dz, dh, dc = np.full_like(gates, np.nan), h.copy(), c.copy()
         backward(dz, weight, dh, c, dc, work, grad, reverse)
         made.append((out, work, dz, dh, dc))
-    for native, twin in zip(*made):
-        np.testing.assert_allclose(native, twin, rtol=0, atol=bound)
+    for native, fallback in zip(*made):
+        np.testing.assert_allclose(native, fallback, rtol=0, atol=bound)

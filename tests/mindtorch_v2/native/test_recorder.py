@@ -1,4 +1,4 @@
-"""The recorder in C and its twin in Python: the same calls give the same rows.
+"""The recorder in C and its fallback in Python: the same calls give the same rows.
 
 What only one of them has is tested below.
 """
@@ -39,7 +39,7 @@ from mindtorch_v2.profiler.store.event_store import EventStore
 from ..profiler.helpers import names, store_of
 
 ADD, MUL, CAT = find("add.Tensor"), find("mul.Tensor"), find("cat")
-TWINS = [Recorder, pytest.param(NativeRecorder, marks=pytest.mark.skipif(native is None, reason="not built"))]
+RECORDERS = [Recorder, pytest.param(NativeRecorder, marks=pytest.mark.skipif(native is None, reason="not built"))]
 needs_native = pytest.mark.skipif(native is None, reason="the native recorder was not built or is switched off")
 
 
@@ -161,7 +161,7 @@ def play(recorder: Any, steps: list[Any]) -> None:
 @needs_native
 @settings(max_examples=120, deadline=None)
 @given(_STEPS)
-def test_twins_record_the_same(steps):
+def test_both_recorders_give_the_same(steps):
     assert described(record(NativeRecorder, lambda r: play(r, steps))) == described(
         record(Recorder, lambda r: play(r, steps))
     )
@@ -177,7 +177,7 @@ def test_bounded_twins_keep_the_same_rows(steps, keep, limit):
     assert len(stores[0]) <= limit and len(stores[0].memory) <= limit
 
 
-@pytest.mark.parametrize("kind", TWINS)
+@pytest.mark.parametrize("kind", RECORDERS)
 @pytest.mark.parametrize("keep", ["newest", "oldest"])
 @pytest.mark.parametrize("limit", [1, 100, 1000])
 def test_a_bound_holds_whatever_is_recorded(kind, keep, limit):
@@ -192,7 +192,7 @@ def test_a_bound_holds_whatever_is_recorded(kind, keep, limit):
     assert store.sequence_nr.tolist() == list(range(first, first + limit))
 
 
-@pytest.mark.parametrize("kind", TWINS)
+@pytest.mark.parametrize("kind", RECORDERS)
 def test_a_bounded_recorder_does_not_grow(kind):
     recorder = kind()
     recorder.reset()

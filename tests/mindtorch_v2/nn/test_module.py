@@ -181,11 +181,11 @@ def test_state_dict_hooks() -> None:
 
 def test_deepcopy_and_pickle_make_independent_modules() -> None:
     net = Net()
-    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert torch.equal(twin.fc.weight, net.fc.weight) and twin.fc.weight is not net.fc.weight
-        twin.fc.weight.data.zero_()
+    for copied in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert torch.equal(copied.fc.weight, net.fc.weight) and copied.fc.weight is not net.fc.weight
+        copied.fc.weight.data.zero_()
         assert net.fc.weight.abs().sum() > 0
-        assert list(twin.state_dict()) == list(net.state_dict())
+        assert list(copied.state_dict()) == list(net.state_dict())
 
 
 def test_zero_grad() -> None:

@@ -66,7 +66,7 @@ def test_on_the_simulator(file, shim, part, library):
     }
     environment.pop("PYTEST_ADDOPTS", None)
     environment.pop("PYTEST_XDIST_WORKER", None)
-    # Arguments of what fails are not shown: the host cannot read a device's arrays.
+    # Arguments of what fails are not printed: the host cannot read a device's arrays.
     done = subprocess.run(
         [
             sys.executable,

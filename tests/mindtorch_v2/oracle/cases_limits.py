@@ -235,10 +235,10 @@ def _special_values() -> list[Case]:
 
 def _numbers() -> list[Case]:
     whole = In(values=[[3, -3], [7, 0]], dtype="int64")
-    places = "torch.tensor([[0, 1], [0, 0]])"
+    positions = "torch.tensor([[0, 1], [0, 0]])"
     images = {"2d": In((1, 2, 4, 4), "int64", low=-9, high=9), "3d": In((1, 1, 4, 4, 2), "int64", low=-9, high=9)}
     cases = [
-        Case(f"scatter_{reduce}_{n}", f"x.scatter(0, {places}, {n}, reduce='{reduce}')", x=whole)
+        Case(f"scatter_{reduce}_{n}", f"x.scatter(0, {positions}, {n}, reduce='{reduce}')", x=whole)
         for reduce in ("add", "multiply")
         for n in (2.5, -2.5, True)
     ]

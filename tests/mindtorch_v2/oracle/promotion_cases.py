@@ -184,19 +184,19 @@ def answers(torch: Any) -> dict[str, Any]:
     return {"codes": {**made, **double, **unary, **pairs}, "errors": errors}
 
 
-def explain(recorded: dict[str, Any], key: str, place: int) -> str:
-    """What stands at a place of a list of codes, in words."""
-    code = recorded["codes"][key][place]
+def explain(recorded: dict[str, Any], key: str, index: int) -> str:
+    """What stands at an index of a list of codes, in words."""
+    code = recorded["codes"][key][index]
     if key in ("promote_types", "can_cast"):
         return str(code) if key == "can_cast" else DTYPES[code]
     return "NotImplemented" if code == -1 else recorded["errors"][code - 100] if code >= 100 else DTYPES[code]
 
 
-def operands_of(key: str, place: int) -> str:
-    """The operands behind a place, in words."""
+def operands_of(key: str, index: int) -> str:
+    """The operands behind an index, in words."""
     words = key.split()
     if len(words) == 1 and key not in ("promote_types", "can_cast"):
-        return DTYPES[place]
+        return DTYPES[index]
     width = len(NUMBERS) if len(words) > 1 and words[1][1] == "n" else len(DTYPES)
-    left, right = divmod(place, width)
+    left, right = divmod(index, width)
     return f"{DTYPES[left]}, {NUMBERS[right] if width == len(NUMBERS) else DTYPES[right]}"

@@ -245,15 +245,15 @@ def nested(look):
     import copy
 
     model = nn.Sequential(nn.Conv1d(2, 4, 3), nn.BatchNorm1d(4))
-    twin = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     look()
     state = {k: v.clone() for k, v in model.state_dict().items()}
-    twin.load_state_dict(state)
+    copied.load_state_dict(state)
     look()
     with record_function("scope"):
-        out = [m(torch.randn(2, 2, 9)) for m in (model, twin)]
+        out = [m(torch.randn(2, 2, 9)) for m in (model, copied)]
     look()
-    del state, twin, model
+    del state, copied, model
     look()
     del out
     look()

@@ -18,7 +18,7 @@ OTHERWISE = {
 
 
 def fits(ours: list[list[object]], expected: list[list[object]]) -> bool:
-    """The same names in the same places; what may be left out there may be left out here."""
+    """The same names in the same order; what may be left out there may be left out here."""
     return len(ours) >= len(expected) and all(a[:2] == b[:2] and (a[2] or not b[2]) for a, b in zip(ours, expected))
 
 

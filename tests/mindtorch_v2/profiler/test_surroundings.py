@@ -163,7 +163,7 @@ def work():
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="several profile functions live side by side there")
 @pytest.mark.parametrize("how", ["cProfile", "setprofile", "setprofile that stays"])
 def test_another_profile_function_begun_inside_is_told(how):
-    """Before Python 3.12 it takes the place of ours: what was recorded stays, and the profile says that the rest is
+    """Before Python 3.12 it replaces ours: what was recorded stays, and the profile says that the rest is
     missing.
     """
     other = cProfile.Profile()

@@ -29,12 +29,14 @@ def test_three_sections(tmp_path, monkeypatch, capsys):
     run(tmp_path, monkeypatch, 0)
     out = capsys.readouterr().out
     assert out.count("given ['a', '--b']") == 2
-    places = [
+    offsets = [
         out.index(title)
         for title in ("  Environment Summary\n", "  cProfile output\n", "  autograd profiler output (CPU mode)\n")
     ]
     assert (
-        places == sorted(places) and "function calls" in out[places[1] : places[2]] and "aten::add" in out[places[2] :]
+        offsets == sorted(offsets)
+        and "function calls" in out[offsets[1] : offsets[2]]
+        and "aten::add" in out[offsets[2] :]
     )
 
 

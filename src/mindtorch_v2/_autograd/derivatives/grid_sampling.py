@@ -1,4 +1,4 @@
-"""Second derivatives of sampling images at given places: the sampling is written once more, with ops that can be
+"""Second derivatives of sampling images at given positions: the sampling is written once more, with ops that can be
 differentiated twice."""
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def _cubic_weights(t: Any) -> list[Any]:
 
 
 def _along(x: Any, size: int, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any]]:
-    """What is read along one dimension: (places in pixels, weights)."""
-    places = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) / 2
+    """What is read along one dimension: (positions in pixels, weights)."""
+    positions = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) / 2
     if mode != BICUBIC:
-        places = _inside(places, size, padding, corners)
+        positions = _inside(positions, size, padding, corners)
     if mode == NEAREST:
-        return [(aten.round(places).detach(), aten.ones_like(places))]
-    first = aten.floor(places).detach()
-    t = places - first
+        return [(aten.round(positions).detach(), aten.ones_like(positions))]
+    first = aten.floor(positions).detach()
+    t = positions - first
     if mode == BICUBIC:
         return [(_inside(first + (i - 1), size, padding, corners), w) for i, w in enumerate(_cubic_weights(t))]
     return [(first, 1 - t), (first + 1, t)]
@@ -66,9 +66,9 @@ def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> An
     ):
         there: Any = True
         flat: Any = 0
-        for (place, _), size in zip(read, sizes):
-            there = (place >= 0) & (place < size) & there
-            flat = flat * size + place
+        for (position, _), size in zip(read, sizes):
+            there = (position >= 0) & (position < size) & there
+            flat = flat * size + position
         flat = aten.to(aten.where(there, flat, 0), int64)
         taken = aten.gather(image, 2, aten.expand(aten.unsqueeze(flat, 1), (n, c, flat.shape[1])))
         total = total + taken * aten.unsqueeze(prod(weight for _, weight in read) * there, 1)

@@ -75,7 +75,7 @@ for _name in ("scatter.reduce", "scatter.value_reduce"):
 class _Folding:
     """What the gradients of scatter_reduce and index_reduce have in common.
 
-    `pick` reads at the places, `add` adds there.
+    `pick` reads at the positions, `add` adds there.
     """
 
     def __init__(

@@ -96,7 +96,7 @@ derivative(
 def _trilinear_grads(
     g: Any, needs: Any, i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any
 ) -> tuple[Any, ...]:
-    """The gradient by each operand is the same sum of products, with the gradient in its place."""
+    """The gradient by each operand is the same sum of products, with the gradient instead of it."""
     return (
         aten._trilinear(g, i2, i3, sumdim, expand2, expand3, expand1) if needs[0] else None,
         aten._trilinear(i1, g, i3, expand1, sumdim, expand3, expand2) if needs[1] else None,

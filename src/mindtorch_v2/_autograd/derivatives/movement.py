@@ -57,8 +57,8 @@ derivative("t_", node="TBackward1", self=lambda g: aten.t(g))
 
 def _permuted_back(g: Any, dims: Shape) -> Any:
     back = [0] * len(dims)
-    for place, d in enumerate(dims):
-        back[d] = place
+    for position, d in enumerate(dims):
+        back[d] = position
     return aten.permute(g, tuple(back))
 
 
@@ -138,11 +138,11 @@ derivative(
 def through_storage(
     g: Any, size: Shape, stride: Shape, start: int, own_shape: Shape, own_stride: Shape, own: int
 ) -> Any:
-    """Adds every element's gradient to its place in a flat storage, then reads the storage as the input did."""
+    """Adds every element's gradient to its position in a flat storage, then reads the storage as the input did."""
     length = max(start + storage_extent(size, stride), own + storage_extent(own_shape, own_stride))
-    places = aten.as_strided(aten.arange(length, device=g.device), size, stride, start)
+    positions = aten.as_strided(aten.arange(length, device=g.device), size, stride, start)
     storage = aten.zeros((length,), dtype=g.dtype, device=g.device)
-    storage = aten.index_add(storage, 0, aten.reshape(places, (-1,)), aten.reshape(g, (-1,)))
+    storage = aten.index_add(storage, 0, aten.reshape(positions, (-1,)), aten.reshape(g, (-1,)))
     return aten.as_strided(storage, own_shape, own_stride, own)
 
 

@@ -20,9 +20,9 @@ def _picked(g: Any, indices: Any, rank: int) -> Any:
     shape = tuple(indices.shape)
     planes = shape[:-rank]
     whole = g if g.is_contiguous() else aten.contiguous(g)
-    places = indices if indices.is_contiguous() else aten.contiguous(indices)
+    positions = indices if indices.is_contiguous() else aten.contiguous(indices)
     sizes = prod(g.shape[-rank:]), prod(shape[-rank:])
-    flat = aten.gather(aten.view(whole, (*planes, sizes[0])), -1, aten.view(places, (*planes, sizes[1])))
+    flat = aten.gather(aten.view(whole, (*planes, sizes[0])), -1, aten.view(positions, (*planes, sizes[1])))
     return aten.view(flat, shape)
 
 

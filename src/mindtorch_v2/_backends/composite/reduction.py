@@ -237,8 +237,8 @@ def _cumprod_backward_by_products(grad: Any, input: Any, dim: int) -> Any:
         before = aten.prod(aten.narrow(input, dim, 0, k), dim, True)
         rest = aten.narrow(grad, dim, k, 1)
         if k + 1 < size:
-            behind = aten.cumprod(aten.narrow(input, dim, k + 1, size - k - 1), dim)
-            rest = aten.add(rest, aten.sum(aten.mul(aten.narrow(grad, dim, k + 1, size - k - 1), behind), dim, True))
+            later = aten.cumprod(aten.narrow(input, dim, k + 1, size - k - 1), dim)
+            rest = aten.add(rest, aten.sum(aten.mul(aten.narrow(grad, dim, k + 1, size - k - 1), later), dim, True))
         found.append(aten.mul(before, rest))
     return aten.cat(found, dim)
 

@@ -59,12 +59,12 @@ def _declare(rank: int) -> None:
             samples = samples.astype(np.float32)
         flat = np.zeros((planes, *[1] * (2 * rank)), np.int64)  # positions in a plane: (planes, *out, *window)
         for axis in range(rank):
-            places = _starts(samples[:, axis], sizes[axis], window[axis], out[axis])[:, :, None] + np.arange(
+            positions = _starts(samples[:, axis], sizes[axis], window[axis], out[axis])[:, :, None] + np.arange(
                 window[axis]
             )
             form = [1] * (2 * rank)
             form[axis], form[rank + axis] = out[axis], window[axis]
-            flat = flat * sizes[axis] + places.reshape(planes, *form)
+            flat = flat * sizes[axis] + positions.reshape(planes, *form)
         flat = flat.reshape(planes, int(np.prod(out)), int(np.prod(window)))
         values = np.take_along_axis(self.reshape(planes, 1, -1), flat, axis=-1)
         best = _first_maximum(values)[..., None]

@@ -139,7 +139,7 @@ def trilinear(
     unroll_dim: int,
 ) -> np.ndarray:
     rank = i1.ndim + len(expand1)
-    labels: list[Any] = [[d for d in range(rank) if d not in gone] for gone in (expand1, expand2, expand3)]
+    labels: list[Any] = [[d for d in range(rank) if d not in new_dims] for new_dims in (expand1, expand2, expand3)]
     kept: Any = [d for d in range(rank) if d not in sumdim]
     arrays: list[Any] = [a.astype(np.float32) if a.dtype == np.float16 else a for a in (i1, i2, i3)]
     product = np.einsum(arrays[0], labels[0], arrays[1], labels[1], arrays[2], labels[2], kept, optimize=True)

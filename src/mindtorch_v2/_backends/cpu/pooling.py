@@ -46,8 +46,8 @@ def _declare_max(rank: int) -> None:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         if self.dtype.kind in "bc":
             raise not_implemented(name, self)
-        values, places = max_pool(np.ascontiguousarray(self), windows)
-        return laid_out_like(values, self), laid_out_like(places, self)
+        values, positions = max_pool(np.ascontiguousarray(self), windows)
+        return laid_out_like(values, self), laid_out_like(positions, self)
 
     def backward(
         grad_output: np.ndarray,
@@ -61,8 +61,8 @@ def _declare_max(rank: int) -> None:
     ) -> np.ndarray:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         overlapping = any(s < d * (k - 1) + 1 for s, d, k in zip(windows.stride, windows.dilation, windows.kernel))
-        grad, places = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
-        return laid_out_like(scatter_positions(grad, places, self.shape, rank, overlapping), self)
+        grad, positions = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
+        return laid_out_like(scatter_positions(grad, positions, self.shape, rank, overlapping), self)
 
     kernel(f"{name}_with_indices")(forward)
     kernel(f"{name}_with_indices_backward")(backward)
@@ -127,12 +127,12 @@ def _declare_adaptive(rank: int) -> None:
         adaptive_output(maximum, rank, self.shape, output_size)
         if self.dtype.kind not in "f":
             raise not_implemented(maximum, self)
-        values, places = adaptive_max_pool(np.ascontiguousarray(self), output_size)
-        return (laid_out_like(values, self), laid_out_like(places, self)) if rank == 2 else (values, places)
+        values, positions = adaptive_max_pool(np.ascontiguousarray(self), output_size)
+        return (laid_out_like(values, self), laid_out_like(positions, self)) if rank == 2 else (values, positions)
 
     def max_backward(grad_output: np.ndarray, self: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        grad, places = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
-        made = scatter_positions(grad, places, self.shape, rank, overlapping=True)
+        grad, positions = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
+        made = scatter_positions(grad, positions, self.shape, rank, overlapping=True)
         return laid_out_like(made, self) if rank == 2 else made
 
     kernel(f"_{mean}")(mean_forward)

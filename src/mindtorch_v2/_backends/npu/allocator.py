@@ -96,10 +96,10 @@ class Allocator:
         free = self._free.get((pool, stream))
         if not free:
             return None
-        place = bisect_left(free, (size,))
-        if place == len(free):
+        position = bisect_left(free, (size,))
+        if position == len(free):
             return None
-        return free.pop(place)[2]
+        return free.pop(position)[2]
 
     def _find_joined(self, pool: int, stream: int, size: int) -> Block | None:
         """Looks again after joining idle blocks."""
@@ -204,7 +204,7 @@ class Allocator:
             dead.clear()
         while dead:
             block = dead.popleft()
-            self._blocks.gone(block.pool, block.size, block.requested)
+            self._blocks.count_returned(block.pool, block.size, block.requested)
             if block.used_by is None:
                 self._blocks.put(block, block.address, block.size, block.pool, block.stream)
             elif not is_closed():

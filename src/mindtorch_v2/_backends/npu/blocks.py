@@ -72,7 +72,7 @@ class BlockCache:
         self._shelves.setdefault((size, stream), []).append(block)
         self.idle += 1
 
-    def gone(self, pool: int, size: int, requested: int) -> None:
+    def count_returned(self, pool: int, size: int, requested: int) -> None:
         """Counts a block that was given back."""
         for group, amount in enumerate((1, size, requested)):
             for row in (12 * group + 4 * pool, 12 * group + 4 * _ALL):

@@ -32,7 +32,7 @@ def wants_simulator() -> bool:
 
 
 def search_folders() -> list[pathlib.Path]:
-    """Where libraries are looked for, best place first.
+    """Where libraries are looked for, best folder first.
 
     Folders of stubs hold libraries that do nothing and are left out.
     """

@@ -305,9 +305,9 @@ class ActivityTimes:
             offsets, raw = self._offsets(piece), np.frombuffer(piece, np.uint8)
             kinds = raw[offsets[:, None] + np.arange(4)].view("<u4").ravel()
             for kind, layout in abi.RECORD_LAYOUTS.items():
-                places = offsets[kinds == kind]
-                if len(places):
-                    self._take(kind, raw[places[:, None] + np.arange(layout.itemsize)].view(layout).ravel())
+                starts = offsets[kinds == kind]
+                if len(starts):
+                    self._take(kind, raw[starts[:, None] + np.arange(layout.itemsize)].view(layout).ravel())
 
     def _offsets(self, piece: bytes) -> np.ndarray:
         """Where the records of a buffer begin. Only the libraries know how long each is."""
@@ -336,9 +336,9 @@ class ActivityTimes:
             return work
         order = np.argsort(known["correlation"], kind="stable")
         keys = known["correlation"][order]
-        place = np.searchsorted(keys, correlation, "right") - 1  # the last that was said counts
-        found = (place >= 0) & (keys[place] == correlation)
-        return work._replace(number=np.where(found, known["number"][order][place], -1))
+        position = np.searchsorted(keys, correlation, "right") - 1  # the last that was said counts
+        found = (position >= 0) & (keys[position] == correlation)
+        return work._replace(number=np.where(found, known["number"][order][position], -1))
 
     def _all(self, kind: int) -> np.ndarray:
         """All records of a kind, in one array."""

@@ -113,8 +113,8 @@ def nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         return dense(self)
     limits = dt.finfo(self.dtype)
     out = run("where.ScalarSelf", run("ne.Tensor", self, self), nan or 0.0, self)
-    for place, value, bound in ((float("inf"), posinf, limits.max), (float("-inf"), neginf, limits.min)):
-        out = run("where.ScalarSelf", run("eq.Scalar", out, place), bound if value is None else value, out)
+    for infinity, value, bound in ((float("inf"), posinf, limits.max), (float("-inf"), neginf, limits.min)):
+        out = run("where.ScalarSelf", run("eq.Scalar", out, infinity), bound if value is None else value, out)
     return out
 
 
@@ -184,8 +184,8 @@ def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> A
 
 def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
     """What is left of a shape when dimensions are reduced."""
-    gone = {d % max(len(shape), 1) for d in dims}
-    return tuple(1 if d in gone else n for d, n in enumerate(shape) if keepdim or d not in gone)
+    reduced_dims = {d % max(len(shape), 1) for d in dims}
+    return tuple(1 if d in reduced_dims else n for d, n in enumerate(shape) if keepdim or d not in reduced_dims)
 
 
 @program("aminmax")

@@ -32,9 +32,9 @@ def nonzero(self: Any) -> Any:
     count = _number(run("sum", run("ne.Scalar", self, 0), None)) if self._array.size else 0
     if not count or not self._array.ndim:
         return new_tensor((count, self._array.ndim), dt.int64, self.device)
-    places = new_tensor((self._array.size, self._array.ndim), dt.int64, self.device)
-    launch_named("Nonzero", (self, places), self.device.index)
-    return dense(view(places, places._array[:count]))  # a copy, so that the room for all elements is given back
+    positions = new_tensor((self._array.size, self._array.ndim), dt.int64, self.device)
+    launch_named("Nonzero", (self, positions), self.device.index)
+    return dense(view(positions, positions._array[:count]))  # a copy, so that the room for all elements is given back
 
 
 @program("masked_select")
@@ -71,7 +71,7 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
 
 # --- lists of indices
 def _indices_of(self: Any, indices: Any) -> list[Any]:
-    """One index or None per dimension, on the device: masks become the places where they are set."""
+    """One index or None per dimension, on the device: masks become the positions where they are set."""
     found: list[Any] = []
     for index in indices:
         if index is None:
@@ -87,15 +87,15 @@ def _indices_of(self: Any, indices: Any) -> list[Any]:
             or index._array.shape != self._array.shape[len(found) : len(found) + index._array.ndim]
         ):
             raise Rejected("a mask of another shape")
-        places = nonzero(index)
-        found += [dense(view(places, places._array[:, d])) for d in range(index._array.ndim)]
+        positions = nonzero(index)
+        found += [dense(view(positions, positions._array[:, d])) for d in range(index._array.ndim)]
     if len(found) > self._array.ndim or all(index is None for index in found):
         raise Rejected("more indices than dimensions, or none")
     return found
 
 
 def _selection_shape(self: Any, indices: list[Any]) -> tuple[int, ...]:
-    """The shape of `self[indices]`: indices that stand together keep their place, others come first."""
+    """The shape of `self[indices]`: indices that stand together keep their position, others come first."""
     at = [d for d, index in enumerate(indices) if index is not None]
     chosen = broadcast_shapes(*[indices[d]._array.shape for d in at])
     shape = self._array.shape
@@ -243,7 +243,7 @@ def unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -
     if not self._array.size:
         raise Rejected("an input has no elements")
     flat = row_helpers.flat(self)
-    values, places = run("sort", flat, 0, False)
+    values, positions = run("sort", flat, 0, False)
     is_new = run("fill_.Scalar", new_tensor(values._array.shape, dt.bool_, self.device), True)
     if values._array.size > 1:
         copy_(
@@ -255,10 +255,10 @@ def unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -
     inverse = counts = new_tensor((0,), dt.int64, self.device)
     if return_inverse:
         numbered = run("sub.Tensor", run("cumsum", is_new, 0, None), 1, 1)
-        inverse = run("scatter.src", numbered, 0, places, numbered)
+        inverse = run("scatter.src", numbered, 0, positions, numbered)
         inverse = view(inverse, inverse._array.reshape(self._array.shape))
     if return_counts:
-        starts = view(places, nonzero(is_new)._array[:, 0])
+        starts = view(positions, nonzero(is_new)._array[:, 0])
         counts = run("sub.Tensor", _followed_by(starts, flat._array.size), starts, 1)
     return found, inverse, counts
 
@@ -290,7 +290,7 @@ def bincount(self: Any, weights: Any, minlength: int) -> Any:
 
 @program("repeat_interleave.Tensor")
 def repeat_interleave(repeats: Any, output_size: int | None) -> Any:
-    """The numbers of the elements, each as often as told: a running count of the places where an element's repeats
+    """The indices of the elements, each as often as told: a running count of the positions where an element's repeats
     end.
     """
     if not repeats._array.size or repeats._array.ndim != 1 or repeats.dtype not in (dt.int64, dt.int32):

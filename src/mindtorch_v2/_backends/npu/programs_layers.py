@@ -61,7 +61,7 @@ def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: An
 
 
 def _spread(t: Any, dims: Any) -> Any:
-    """With dimensions of size one at these places."""
+    """With dimensions of size one at these positions."""
     array = t._array
     for d in sorted(dims):
         array = array[(slice(None),) * d + (None,)]

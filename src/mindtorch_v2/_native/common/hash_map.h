@@ -29,8 +29,8 @@ typedef struct {
 /* The slot that holds a key, or the free one where it belongs. The map must have slots. */
 MAP_INLINE void *map_slot(const HashMap *map, const MapKind kind, uint64_t hash, const void *key)
 {
-    for (size_t place = hash & map->mask;; place = (place + 1) & map->mask) {
-        char *slot = map->slots + place * kind.width;
+    for (size_t index = hash & map->mask;; index = (index + 1) & map->mask) {
+        char *slot = map->slots + index * kind.width;
         if (kind.is_free(slot) || kind.holds(slot, key))
             return slot;
     }
@@ -56,10 +56,10 @@ MAP_INLINE bool map_reserve(HashMap *map, const MapKind kind)
         const char *slot = map->slots + i * kind.width;
         if (kind.is_free(slot))
             continue;
-        size_t place = kind.hash(slot) & (count - 1);
-        while (!kind.is_free(slots + place * kind.width))
-            place = (place + 1) & (count - 1);
-        memcpy(slots + place * kind.width, slot, kind.width);
+        size_t index = kind.hash(slot) & (count - 1);
+        while (!kind.is_free(slots + index * kind.width))
+            index = (index + 1) & (count - 1);
+        memcpy(slots + index * kind.width, slot, kind.width);
     }
     free(map->slots);
     map->slots = slots;

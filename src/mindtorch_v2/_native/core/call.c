@@ -75,7 +75,7 @@ static int choose_kernel(Call *call, Arguments *arguments)
 }
 
 /* --- the kernel on arrays */
-/* Puts the error that PyTorch gives in the place of the kernel's ValueError. */
+/* Puts the error that PyTorch gives instead of the kernel's ValueError. */
 static void explain_error(const Call *call, const Arguments *arguments)
 {
     if (!PyErr_ExceptionMatches(PyExc_ValueError))
@@ -268,12 +268,12 @@ static PyObject *run(const Call *call, Arguments *arguments)
 /* Begins the event. Where no generator is given, the overload without that parameter is told. */
 static int begin_event(const Call *call, const Arguments *arguments)
 {
-    int place = call->generator, count = call->count;
-    if (!call->unseeded || arguments->bound[place] != Py_None)
+    int position = call->generator, count = call->count;
+    if (!call->unseeded || arguments->bound[position] != Py_None)
         return core_begin_op(arguments->core, call->op, arguments->bound, count, NULL, arguments->sequence_nr);
     PyObject *told[MAX_PARAMS];
-    memcpy(told, arguments->bound, (size_t)place * sizeof *told);
-    memcpy(told + place, arguments->bound + place + 1, (size_t)(count - place - 1) * sizeof *told);
+    memcpy(told, arguments->bound, (size_t)position * sizeof *told);
+    memcpy(told + position, arguments->bound + position + 1, (size_t)(count - position - 1) * sizeof *told);
     return core_begin_op(arguments->core, call->unseeded, told, count - 1, NULL, arguments->sequence_nr);
 }
 

@@ -17,19 +17,19 @@ static int own(Arguments *arguments, PyObject *made)
 }
 
 /* --- binding */
-static int bind_spread(Arguments *arguments, PyObject *const *args, Py_ssize_t count, int place)
+static int bind_spread(Arguments *arguments, PyObject *const *args, Py_ssize_t count, int position)
 {
-    if (count <= place)
+    if (count <= position)
         return FALLBACK;
-    if (count == place + 1 && (PyTuple_Check(args[place]) || PyList_CheckExact(args[place]))) {
-        arguments->bound[place] = args[place];
+    if (count == position + 1 && (PyTuple_Check(args[position]) || PyList_CheckExact(args[position]))) {
+        arguments->bound[position] = args[position];
         return DONE;
     }
-    for (Py_ssize_t i = place; i < count; i++)
+    for (Py_ssize_t i = position; i < count; i++)
         if (!PyLong_CheckExact(args[i]))
             return FALLBACK;
-    arguments->bound[place] = tuple_of(args + place, count - place);
-    return own(arguments, arguments->bound[place]);
+    arguments->bound[position] = tuple_of(args + position, count - position);
+    return own(arguments, arguments->bound[position]);
 }
 
 static int find_param(const Call *call, PyObject *name)
@@ -54,10 +54,10 @@ int bind_arguments(const Call *call, Arguments *arguments, PyObject *const *args
     memcpy(arguments->bound, args, (size_t)simple * sizeof *args);
     int bound = spreads ? bind_spread(arguments, args, count, last) : DONE;
     for (Py_ssize_t i = 0; bound == DONE && keywords && i < PyTuple_GET_SIZE(keywords); i++) {
-        int place = find_param(call, PyTuple_GET_ITEM(keywords, i));
-        if (place < 0 || arguments->bound[place])
+        int position = find_param(call, PyTuple_GET_ITEM(keywords, i));
+        if (position < 0 || arguments->bound[position])
             return FALLBACK;
-        arguments->bound[place] = args[count + i];
+        arguments->bound[position] = args[count + i];
     }
     for (int i = 0; bound == DONE && i < call->count; i++)
         if (!arguments->bound[i] && !(arguments->bound[i] = call->params[i].unset))
@@ -71,22 +71,22 @@ static bool is_plain_number(PyObject *value)
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
 }
 
-static int repeat(Arguments *arguments, int place, int length)
+static int repeat(Arguments *arguments, int position, int length)
 {
-    PyObject *value = arguments->bound[place], *made = PyTuple_New(length);
+    PyObject *value = arguments->bound[position], *made = PyTuple_New(length);
     for (int i = 0; made && i < length; i++)
         PyTuple_SET_ITEM(made, i, held(value));
-    arguments->bound[place] = arguments->array[place] = made;
+    arguments->bound[position] = arguments->array[position] = made;
     return own(arguments, made);
 }
 
-static int read_tensor(PyObject *value, Arguments *arguments, int place)
+static int read_tensor(PyObject *value, Arguments *arguments, int position)
 {
     const Tensor *tensor = (const Tensor *)value;
     if (!tensor->array || !tensor->keys || !tensor->dtype)
         return FALLBACK;
     arguments->keys |= PyLong_AsLong(tensor->keys);
-    arguments->array[place] = tensor->array;
+    arguments->array[position] = tensor->array;
     return DONE;
 }
 
@@ -107,9 +107,9 @@ static int read_list(PyObject *value, Arguments *arguments, bool has_holes)
 }
 
 /* The device of a factory. Others than the CPU, and what is none, are for the Python function. */
-static int read_device(Arguments *arguments, int place)
+static int read_device(Arguments *arguments, int position)
 {
-    PyObject *value = arguments->bound[place];
+    PyObject *value = arguments->bound[position];
     if (value != cpu_device) {
         value = PyObject_CallOneArg(resolve_device, value);
         if (!value)
@@ -119,18 +119,18 @@ static int read_device(Arguments *arguments, int place)
         if (!is_cpu)
             return FALLBACK;
     }
-    arguments->bound[place] = arguments->array[place] = cpu_device;
+    arguments->bound[position] = arguments->array[position] = cpu_device;
     arguments->keys |= KEY_CPU;
     return DONE;
 }
 
-static int read_argument(const Param *param, Arguments *arguments, int place)
+static int read_argument(const Param *param, Arguments *arguments, int position)
 {
-    PyObject *value = arguments->bound[place];
-    arguments->array[place] = value;
+    PyObject *value = arguments->bound[position];
+    arguments->array[position] = value;
     if (takes_tensor(param)) {
         if (is_tensor(value))
-            return read_tensor(value, arguments, place);
+            return read_tensor(value, arguments, position);
         arguments->has_number |= param->kind == ARGUMENT_NUMBER;
         return param->kind == ARGUMENT_OPTIONAL_TENSOR ? value == Py_None
                                                        : param->kind == ARGUMENT_NUMBER && is_plain_number(value);
@@ -140,13 +140,13 @@ static int read_argument(const Param *param, Arguments *arguments, int place)
     case ARGUMENT_LIST_WITH_HOLES:
         return read_list(value, arguments, param->kind == ARGUMENT_LIST_WITH_HOLES);
     case ARGUMENT_REPEATED:
-        return PyLong_CheckExact(value) ? repeat(arguments, place, param->length) : DONE;
+        return PyLong_CheckExact(value) ? repeat(arguments, position, param->length) : DONE;
     case ARGUMENT_ELEMENT_TYPE:
         return value == Py_None || Py_TYPE(value) == Py_TYPE(bool_type);
     case ARGUMENT_REAL:
         return is_plain_number(value) || value == Py_None;
     case ARGUMENT_DEVICE:
-        return read_device(arguments, place);
+        return read_device(arguments, position);
     case ARGUMENT_UNSET:
         return value == Py_None || value == Py_False;
     default:

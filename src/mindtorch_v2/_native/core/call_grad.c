@@ -31,7 +31,7 @@ static Py_ssize_t edge_count(const Call *call, const Arguments *arguments, int i
 static PyObject *edges_of(const Call *call, const Arguments *arguments, unsigned *present)
 {
     const Gradient *gradient = &call->gradient;
-    Py_ssize_t total = 0, place = 0;
+    Py_ssize_t total = 0, filled = 0;
     for (int i = 0; i < gradient->input_count; i++)
         total += edge_count(call, arguments, i);
     PyObject *edges = PyTuple_New(total);
@@ -46,7 +46,7 @@ static PyObject *edges_of(const Call *call, const Arguments *arguments, unsigned
                 break;
             }
             *present |= (unsigned)(edge != Py_None) << i;
-            PyTuple_SET_ITEM(edges, place++, edge);
+            PyTuple_SET_ITEM(edges, filled++, edge);
         }
     }
     return edges;
@@ -69,7 +69,7 @@ static int set_counts(const Call *call, const Arguments *arguments, Node *node)
 }
 
 /* --- saved values */
-/* An output as it is saved: without its place in the graph, which would be a cycle. */
+/* An output as it is saved: without its edge, which would make a cycle. */
 static PyObject *saved_result(PyObject *output)
 {
     if (output == Py_None)
@@ -280,7 +280,7 @@ static int record_node(const Call *call, const Arguments *arguments, PyObject *m
     if (!node) {
         bool failed = !edges || present;
         Py_XDECREF(edges);
-        return failed ? -1 : 0; /* a constant: no argument has a place in the graph */
+        return failed ? -1 : 0; /* a constant: no argument has an edge */
     }
     Py_SETREF(node->next, edges);
     bool single = is_tensor(made);
@@ -332,7 +332,7 @@ bool writes_history(const Call *call, const Arguments *arguments)
     return true;
 }
 
-/* A copy of the target with its place in the graph, so that second derivatives reach it. */
+/* A copy of the target with its edge, so that second derivatives reach it. */
 static PyObject *copy_target(Tensor *target)
 {
     PyObject *array = PyObject_CallMethod(target->array, "copy", "s", "K");

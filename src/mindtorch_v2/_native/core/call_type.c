@@ -1,4 +1,4 @@
-/* The type of calls: made from the plan that _dispatch/native_call.py translates, shown to Python as a function. */
+/* The type of calls: made from the plan that _dispatch/native_call.py translates; Python sees functions. */
 #include "call.h"
 #include "common/enums.h"
 

@@ -279,9 +279,9 @@ static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
     }
     if (observed) { /* PyTorch detaches the gradient that it takes over */
         PyObject *detach = PyObject_GetAttr(aten, s_detach);
-        int shown = detach == NULL ? -1 : steps_show(detach, (PyObject **)&gradient, 1, pass->core);
+        int status = detach == NULL ? -1 : steps_show(detach, (PyObject **)&gradient, 1, pass->core);
         Py_XDECREF(detach);
-        if (shown < 0) {
+        if (status < 0) {
             return -1;
         }
     }
@@ -513,8 +513,8 @@ const char engine_configure_doc[] =
 
 PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject **places[] = {&tensor_type, &slot_type, &accumulate,    &conform, &add_gradients,
-                           &run_hooked,  &names_of,  &observer_slot, &aten,    &custom_node};
+    PyObject **targets[] = {&tensor_type, &slot_type, &accumulate,    &conform, &add_gradients,
+                            &run_hooked,  &names_of,  &observer_slot, &aten,    &custom_node};
     (void)module;
     if (n != 10 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
         PyErr_SetString(PyExc_TypeError,
@@ -522,8 +522,8 @@ PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n
         return NULL;
     }
     for (int i = 0; i < 10; i++) {
-        PyObject *old = *places[i];
-        *places[i] = Py_NewRef(args[i]);
+        PyObject *old = *targets[i];
+        *targets[i] = Py_NewRef(args[i]);
         Py_XDECREF(old);
     }
     Py_RETURN_NONE;
@@ -532,7 +532,7 @@ PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n
 int engine_setup(void)
 {
     struct {
-        PyObject **place;
+        PyObject **target;
         const char *text;
     } texts[] = {
         {&s_node, "node"},
@@ -549,8 +549,8 @@ int engine_setup(void)
         {&leaf_evaluation, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i].place = PyUnicode_InternFromString(texts[i].text);
-        if (*texts[i].place == NULL) {
+        *texts[i].target = PyUnicode_InternFromString(texts[i].text);
+        if (*texts[i].target == NULL) {
             return -1;
         }
     }

@@ -118,7 +118,7 @@ enum { SAME_SHAPE, GIVES_BOOL, GIVES_ONE }; /* what the result looks like */
 typedef struct {
     const char *name;
     int operands, gives;
-    bool commutes;                        /* the operands may change places */
+    bool commutes;                        /* the operands may be swapped */
     Body *of_float, *of_double, *of_long; /* NULL where the kernel does it */
 } Loop;
 

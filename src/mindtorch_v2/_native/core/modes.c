@@ -53,15 +53,15 @@ static PyObject *change(PyObject *changes)
         return was < 0 ? NULL : PyBool_FromLong(was);
     }
     PyObject *before = PyDict_New(), *after = PyDict_New(), *name, *value;
-    Py_ssize_t place = 0;
+    Py_ssize_t cursor = 0;
     bool failed = !before || !after;
-    while (!failed && PyDict_Next(changes, &place, &name, &value)) {
+    while (!failed && PyDict_Next(changes, &cursor, &name, &value)) {
         PyObject *now = PyObject_GetAttr(modes_thread_state(), name), *next = now ? wanted(name, value, now) : NULL;
         failed = !next || PyDict_SetItem(before, name, now) < 0 || PyDict_SetItem(after, name, next) < 0;
         Py_XDECREF(now);
         Py_XDECREF(next);
     }
-    for (place = 0; !failed && PyDict_Next(after, &place, &name, &value);)
+    for (cursor = 0; !failed && PyDict_Next(after, &cursor, &name, &value);)
         failed = set_one(name, value) < 0;
     Py_XDECREF(after);
     if (failed)
@@ -73,12 +73,12 @@ static PyObject *change(PyObject *changes)
 static int put_back(PyObject *before)
 {
     PyObject *type, *error, *traceback, *name, *value;
-    Py_ssize_t place = 0;
+    Py_ssize_t cursor = 0;
     int failed = 0;
     PyErr_Fetch(&type, &error, &traceback);
     if (PyBool_Check(before))
         failed = modes_swap_grad(before == Py_True) < 0;
-    while (!PyBool_Check(before) && PyDict_Next(before, &place, &name, &value))
+    while (!PyBool_Check(before) && PyDict_Next(before, &cursor, &name, &value))
         failed |= set_one(name, value) < 0;
     if (type) {
         PyErr_Clear();
@@ -275,7 +275,7 @@ PyMethodDef modes_functions[] = {
 int modes_setup(void)
 {
     struct {
-        PyObject **place;
+        PyObject **target;
         const char *text;
     } texts[] = {
         {&s_changes, "_changes"}, {&s_special, "_special"},        {&s_saved_hooks, "saved_hooks"},
@@ -283,7 +283,7 @@ int modes_setup(void)
         {&s_acquire, "acquire"},  {&s_release, "release"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!(*texts[i].place = PyUnicode_InternFromString(texts[i].text)))
+        if (!(*texts[i].target = PyUnicode_InternFromString(texts[i].text)))
             return -1;
     return PyType_Ready(&Switch_Type) < 0 || PyType_Ready(&Guarded_Type) < 0 ? -1 : 0;
 }

@@ -126,7 +126,7 @@ static PyMemberDef tensor_members[] = {
 
 PyTypeObject TensorFields_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.TensorFields",
-    .tp_doc = "The fields of a tensor, at places that C knows.",
+    .tp_doc = "The fields of a tensor, at offsets that C knows.",
     .tp_basicsize = sizeof(Tensor),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_new = tensor_new,
@@ -222,7 +222,7 @@ static PyMemberDef node_members[] = {
 
 PyTypeObject NodeFields_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.NodeFields",
-    .tp_doc = "The fields of a node, at places that C knows.",
+    .tp_doc = "The fields of a node, at offsets that C knows.",
     .tp_basicsize = sizeof(Node),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_new = node_new,

@@ -1,4 +1,4 @@
-/* Tensors and nodes as C sees them: the fields of the Python classes `Tensor` and `Node`, at fixed places. */
+/* Tensors and nodes as C sees them: the fields of the Python classes `Tensor` and `Node`, at fixed offsets. */
 #ifndef MINDTORCH_TENSOR_H
 #define MINDTORCH_TENSOR_H
 

@@ -258,7 +258,7 @@ static PyObject *cache_wrap(PyObject *object, PyObject *args)
     return (PyObject *)made;
 }
 
-static PyObject *cache_gone(PyObject *object, PyObject *args)
+static PyObject *cache_count_returned(PyObject *object, PyObject *args)
 {
     int pool;
     long long size, requested;
@@ -317,7 +317,7 @@ static PyMethodDef cache_methods[] = {
     {"take", cache_take_method, METH_VARARGS, "Memory for a stream, or None where no block is at hand."},
     {"wrap", cache_wrap, METH_VARARGS, "Memory over a block that the allocator found."},
     {"put", cache_put, METH_VARARGS, "A block is at hand again."},
-    {"gone", cache_gone, METH_VARARGS, "Counts a block that went back another way."},
+    {"count_returned", cache_count_returned, METH_VARARGS, "Counts a block that went back another way."},
     {"drain", cache_drain, METH_NOARGS, "All blocks at hand, which are no longer."},
     {"counts", cache_counts, METH_NOARGS, "What was counted."},
     {"set_counts", cache_set_counts, METH_O, "Sets what was counted."},

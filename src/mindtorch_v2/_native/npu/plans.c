@@ -20,7 +20,7 @@ enum { BY_VALUE, BY_TYPE };
 
 typedef struct {
     char code;
-    int from, place;
+    int from, position;
     PyObject *constant;
 } PlannedOperand;
 
@@ -105,7 +105,7 @@ static int device_index(PyObject *device)
     return (int)found;
 }
 
-static bool add_tensor(Arguments *arguments, int place, PyObject *value)
+static bool add_tensor(Arguments *arguments, int position, PyObject *value)
 {
     const Tensor *tensor = (const Tensor *)value;
     if (tensor->array == NULL || tensor->dtype == NULL || tensor->keys == NULL || Py_TYPE(tensor->array) != arrays)
@@ -125,7 +125,7 @@ static bool add_tensor(Arguments *arguments, int place, PyObject *value)
     } else if (arguments->device != index) {
         return false;
     }
-    arguments->type[place] = type;
+    arguments->type[position] = type;
     arguments->key[arguments->key_size++] = 't' | (uint64_t)type->code << 8 | (uint64_t)array->nd << 16
                                             | (uint64_t)((array->flags & ARRAY_WRITEABLE) != 0) << 32;
     for (int i = 0; i < array->nd; i++) {
@@ -269,11 +269,11 @@ static void forget_plans(Planned *self)
 static int read_operand(PyObject *given, char code, PlannedOperand *operand)
 {
     operand->code = code;
-    if (!PyArg_ParseTuple(given, "iiO", &operand->from, &operand->place, &operand->constant))
+    if (!PyArg_ParseTuple(given, "iiO", &operand->from, &operand->position, &operand->constant))
         return -1;
     Py_INCREF(operand->constant);
     if (operand->from == CONSTANT
-        || (operand->place >= 0 && operand->place < (operand->from == FROM_OUTPUT ? MAX_OUTPUTS : MAX_ARGS))) {
+        || (operand->position >= 0 && operand->position < (operand->from == FROM_OUTPUT ? MAX_OUTPUTS : MAX_ARGS))) {
         return 0;
     }
     PyErr_SetString(PyExc_ValueError, "no such argument or output");
@@ -418,14 +418,14 @@ static int add_operands(Operands *operands, const Plan *plan, PyObject *const *a
         if (operand->from == CONSTANT) {
             status = add_operand(operands, operand->code, operand->constant);
         } else if (operand->from == FROM_OUTPUT) {
-            const PlannedOutput *output = &plan->output[operand->place];
-            status = add_memory_tensor(operands, memory[operand->place], output->nd, output->dims, output->strides,
+            const PlannedOutput *output = &plan->output[operand->position];
+            status = add_memory_tensor(operands, memory[operand->position], output->nd, output->dims, output->strides,
                                        output->type);
-        } else if (operand->code == 't' && arguments->type[operand->place] != NULL) {
-            status = add_array_tensor(operands, (const ArrayFields *)((const Tensor *)args[operand->place])->array,
-                                      arguments->type[operand->place]);
+        } else if (operand->code == 't' && arguments->type[operand->position] != NULL) {
+            status = add_array_tensor(operands, (const ArrayFields *)((const Tensor *)args[operand->position])->array,
+                                      arguments->type[operand->position]);
         } else {
-            status = add_operand(operands, operand->code, args[operand->place]);
+            status = add_operand(operands, operand->code, args[operand->position]);
         }
         if (status != 0)
             return status;
@@ -498,8 +498,8 @@ static int follow(Plan *plan, PyObject *const *args, const Arguments *arguments,
     int kept_count = 0, status = DONE;
     for (int i = 0; i < plan->operand_count; i++) { /* another thread may change a tensor while the GIL is given up */
         const PlannedOperand *operand = &plan->operand[i];
-        if (operand->from == FROM_ARGUMENT && arguments->type[operand->place] != NULL && kept_count < MAX_ARGS) {
-            kept[kept_count++] = Py_NewRef(((const Tensor *)args[operand->place])->array);
+        if (operand->from == FROM_ARGUMENT && arguments->type[operand->position] != NULL && kept_count < MAX_ARGS) {
+            kept[kept_count++] = Py_NewRef(((const Tensor *)args[operand->position])->array);
         }
     }
     for (int i = 0; status == DONE && i < plan->output_count; i++) {

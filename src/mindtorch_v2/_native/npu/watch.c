@@ -29,7 +29,7 @@ PyObject *python_watcher;
 
 static int32_t (*push)(int32_t, uint64_t);
 static int32_t (*pop)(int32_t, uint64_t *);
-static PyObject *core; /* the recorder; NULL where launches are not shown on the host */
+static PyObject *core; /* the recorder; NULL where launches are not recorded on the host */
 static const LaunchRecording *recording;
 static int64_t next_number = 1;
 static Launch *launches;

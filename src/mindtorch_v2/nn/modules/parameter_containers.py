@@ -15,7 +15,7 @@ __all__ = ["ParameterDict", "ParameterList"]
 
 
 def _describe(value: Any, parameter_type: Any = lambda p: p.dtype) -> str:
-    """How a parameter container shows one entry; ParameterList shows the dtype of parameters, ParameterDict their type
+    """How a container of parameters prints one; ParameterList prints the dtype of parameters, ParameterDict their type
     name."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"

@@ -269,18 +269,18 @@ def changes(source: EventStore | EventTree, blocks: Blocks) -> list[Change]:
     happens at one moment deaths come first.
     """
     offset = EventTree.of(source).store.metadata.epoch_offset_ns
-    gone = np.flatnonzero(blocks.died_ns < _FOREVER)
+    deaths = np.flatnonzero(blocks.died_ns < _FOREVER)
     born = np.where(blocks.existed, -1, blocks.born_ns + offset)
-    time = np.concatenate([blocks.died_ns[gone] + offset, born])
+    time = np.concatenate([blocks.died_ns[deaths] + offset, born])
     action = np.concatenate(
-        [np.full(len(gone), Action.DESTROY), np.where(blocks.existed, Action.PREEXISTING, Action.CREATE)]
+        [np.full(len(deaths), Action.DESTROY), np.where(blocks.existed, Action.PREEXISTING, Action.CREATE)]
     )
-    nbytes = np.concatenate([-blocks.nbytes[gone], blocks.nbytes])
-    category = np.concatenate([blocks.category[gone], blocks.category])
+    nbytes = np.concatenate([-blocks.nbytes[deaths], blocks.nbytes])
+    category = np.concatenate([blocks.category[deaths], blocks.category])
     order = _in_time(
         time,
-        np.concatenate([gone, np.arange(len(born))]),
-        np.concatenate([np.ones(len(gone)), np.zeros(len(born))]),
+        np.concatenate([deaths, np.arange(len(born))]),
+        np.concatenate([np.ones(len(deaths)), np.zeros(len(born))]),
         blocks,
     )
     return [

@@ -90,8 +90,8 @@ def pieces(
             *extra,
         ]
     )
-    place = np.searchsorted(times, cuts, "right") - 1
-    phase = np.where(place >= 0, np.append(host, Phase.UNACCOUNTED)[place], Phase.UNACCOUNTED)
+    position = np.searchsorted(times, cuts, "right") - 1
+    phase = np.where(position >= 0, np.append(host, Phase.UNACCOUNTED)[position], Phase.UNACCOUNTED)
     if not _records_python(store):
         phase = _gaps_are_python(store, steps.thread, cuts, phase)
     idle = np.isin(phase, (Phase.PYTHON, Phase.UNACCOUNTED))

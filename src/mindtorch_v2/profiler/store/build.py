@@ -164,8 +164,8 @@ def _join_threads(
         table = thread.memory()
         row, parent = table["row"], thread.parent
         if count < len(keep) or base:
-            place = np.append(np.where(keep, np.cumsum(keep) - 1 + base, -1), -1)
-            row, parent = place[row], place[parent]
+            position = np.append(np.where(keep, np.cumsum(keep) - 1 + base, -1), -1)
+            row, parent = position[row], position[parent]
         for n in names:
             columns[n].append(thread.columns[n][keep] if count < len(keep) else thread.columns[n])
         columns["parent"].append(parent[keep] if count < len(keep) else parent)
@@ -196,18 +196,18 @@ def _one(parts: list[np.ndarray]) -> np.ndarray:
 
 def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> None:
     """Replaces `label` by `name` and `overload`."""
-    used, place = _distinct(columns.pop("label"))
+    used, position = _distinct(columns.pop("label"))
     labels = [known.label(int(n)) for n in used]
     names = np.array([strings(x.name) for x in labels], np.int32)
     # Indices of a few labels are gathered much faster than the labels themselves are looked up.
     overloads = np.array([-1 if x.overload is None else strings(x.overload) for x in labels], np.int32)
     if len(labels) == 1:
         columns["name"], columns["overload"] = (
-            constant(names[0], len(place), np.int32),
-            constant(overloads[0], len(place), np.int32),
+            constant(names[0], len(position), np.int32),
+            constant(overloads[0], len(position), np.int32),
         )
     else:
-        columns["name"], columns["overload"] = names[place], overloads[place]
+        columns["name"], columns["overload"] = names[position], overloads[position]
 
 
 def _compact_inputs(
@@ -220,10 +220,10 @@ def _compact_inputs(
     whole = np.concatenate([index, further]) if len(further) else index
     if not len(whole) or whole.max() < 0:
         return index, further, []
-    used, place = _distinct(whole)
+    used, position = _distinct(whole)
     missing = int(len(used) > 0 and used[0] < 0)
-    place = place - missing
-    return place[: len(index)], place[len(index) :], [get(int(n)) for n in used[missing:]]
+    position = position - missing
+    return position[: len(index)], position[len(index) :], [get(int(n)) for n in used[missing:]]
 
 
 def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Options) -> tuple[np.ndarray, StackTable]:
@@ -231,7 +231,7 @@ def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Opti
     if not options.with_stack:
         return constant(-1, len(index), np.int32), StackTable()
     nodes: dict[tuple[int, int], int] = {}
-    used, place = _distinct(index)
+    used, position = _distinct(index)
     heads = []
     for number in used:
         node = -1
@@ -240,7 +240,7 @@ def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Opti
                 node = nodes.setdefault((node, strings(frame)), len(nodes))
         heads.append(node)
     table = StackTable({"parent": [p for p, _ in nodes], "frame": [f for _, f in nodes]})
-    return np.array(heads, np.int64)[place] if heads else index, table
+    return np.array(heads, np.int64)[position] if heads else index, table
 
 
 def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tuple[np.ndarray, list[ModuleInfo]]:
@@ -253,10 +253,10 @@ def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tu
             number = infos[number].parent
             used.add(number)
     kept = sorted(used)
-    place = {old: new for new, old in enumerate(kept)} | {-1: -1}
+    position = {old: new for new, old in enumerate(kept)} | {-1: -1}
     renumbered = np.full(len(infos) + 1, -1)
     renumbered[kept] = np.arange(len(kept))
-    return renumbered[index], [infos[n]._replace(parent=place[infos[n].parent]) for n in kept]
+    return renumbered[index], [infos[n]._replace(parent=position[infos[n].parent]) for n in kept]
 
 
 def _steps(start: np.ndarray, steps: list[tuple[int, int]]) -> np.ndarray:

@@ -245,8 +245,10 @@ class EventStore(Table):
         known = block_lifetimes(self.memory, self.held)
         there = (known.born_ns < start_ns) & (known.died_ns > start_ns) & (known.block > 0)
         numbers, first = np.unique(self.held.block, return_index=True)
-        place = np.minimum(np.searchsorted(numbers, known.block[there]), len(numbers) - 1)
-        category = np.where(numbers[place] == known.block[there], self.held.category[first[place]], Category.UNKNOWN)
+        position = np.minimum(np.searchsorted(numbers, known.block[there]), len(numbers) - 1)
+        category = np.where(
+            numbers[position] == known.block[there], self.held.category[first[position]], Category.UNKNOWN
+        )
         fields = ("block", "address", "nbytes", "device_type", "device_index")
         begin = {n: np.append(0, getattr(known, n)[there]) for n in fields}
         begin |= {
@@ -284,11 +286,11 @@ def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
     if (start[1:] >= start[:-1]).all() and not (same & (end[1:] > end[:-1])).any():
         return (dict(columns), *references)
     order = np.lexsort((-end, start))
-    place = np.empty(len(order) + 1, np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    place[-1] = -1
+    position = np.empty(len(order) + 1, np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    position[-1] = -1
     sorted_columns = {n: c[order] for n, c in columns.items()}
     for name in ROW_COLUMNS:
         if name in sorted_columns:
-            sorted_columns[name] = place[sorted_columns[name]]
-    return (sorted_columns, *(place[r] for r in references))
+            sorted_columns[name] = position[sorted_columns[name]]
+    return (sorted_columns, *(position[r] for r in references))

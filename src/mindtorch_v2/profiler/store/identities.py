@@ -56,9 +56,9 @@ def _numbered(keys: np.ndarray, known: np.ndarray, order: np.ndarray, first: int
     """Numbers for the keys, from `first` on in the given order; MISSING where they are not known."""
     made = np.full(len(keys), MISSING, np.int64)
     ordered = order[known[order]]
-    values, place, inverse = np.unique(keys[ordered], return_index=True, return_inverse=True)
+    values, first_index, inverse = np.unique(keys[ordered], return_index=True, return_inverse=True)
     rank = np.empty(len(values), np.int64)
-    rank[np.argsort(place, kind="stable")] = np.arange(first, first + len(values))
+    rank[np.argsort(first_index, kind="stable")] = np.arange(first, first + len(values))
     made[ordered] = rank[inverse]
     return made
 

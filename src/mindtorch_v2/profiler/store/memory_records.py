@@ -41,9 +41,9 @@ def sorted_by_holder(
     born, block = memory["nbytes"] > 0, memory["block"]
     own = np.unique(block[born & ~of_tensors & (block > 0) & ~np.isin(block, held.block)])
     kernels = np.isin(block, own) if len(own) else np.zeros(len(block), bool)
-    gone = np.isin(block, block[~born & kernels]) if len(own) else kernels
+    has_end = np.isin(block, block[~born & kernels]) if len(own) else kernels
     tensors = ~kernels & (memory["nbytes"] != 0)
-    return {n: c[tensors] for n, c in memory.items()}, {n: c[kernels & gone] for n, c in memory.items()}
+    return {n: c[tensors] for n, c in memory.items()}, {n: c[kernels & has_end] for n, c in memory.items()}
 
 
 def within_operators(scratch: MemoryTable, columns: dict[str, np.ndarray]) -> MemoryTable:

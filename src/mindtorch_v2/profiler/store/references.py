@@ -69,14 +69,14 @@ def _owned_rows(threads: list[ThreadRows], before: np.ndarray, window: Window) -
 
 
 def blocks_at(address: np.ndarray, device_type: np.ndarray, time: np.ndarray, known: Lifetimes) -> np.ndarray:
-    """The place among the lifetimes of the block that began at each address and lived at each time; -1 for none."""
+    """The index among the lifetimes of the block that began at each address and lived at each time; -1 for none."""
     if not len(address) or not len(known.block):
         return np.full(len(address), -1, np.int64)
-    places, rank = np.unique(known.address, return_inverse=True)
+    addresses, rank = np.unique(known.address, return_inverse=True)
     width = len(known.block) + 1
     keys = rank * width + np.arange(len(known.block))  # they stand in the order in which they began
     order = np.argsort(keys)
-    there = np.minimum(np.searchsorted(places, address), len(places) - 1)
+    there = np.minimum(np.searchsorted(addresses, address), len(addresses) - 1)
     since = np.searchsorted(known.born_ns, time, "right")  # how many had begun by then
     found = np.searchsorted(keys[order], there * width + since) - 1
     block = order[np.maximum(found, 0)]
@@ -90,7 +90,7 @@ def blocks_at(address: np.ndarray, device_type: np.ndarray, time: np.ndarray, kn
 
 
 def reference_columns(made: np.ndarray, rows: np.ndarray, time: np.ndarray, known: Lifetimes) -> dict[str, np.ndarray]:
-    """The columns of the reference table; `rows` are places in the store, `time` is when each event began."""
+    """The columns of the reference table; `rows` are rows of the store, `time` is when each event began."""
     argument, device_type = argument_and_device(made["place"])
     found = blocks_at(made["address"], device_type, time, known)
     block = np.where(made["block"] > 0, made["block"], np.append(known.block, 0)[found])
@@ -109,9 +109,11 @@ def reference_columns(made: np.ndarray, rows: np.ndarray, time: np.ndarray, know
 
 
 def owned_columns(
-    rows: Sequence[Owned], places: np.ndarray, inputs: np.ndarray, strings: Callable[[str], int], known: Lifetimes
+    rows: Sequence[Owned], row_indices: np.ndarray, inputs: np.ndarray, strings: Callable[[str], int], known: Lifetimes
 ) -> dict[str, np.ndarray]:
-    """The columns of the table of owned tensors; `places` are rows of the store, `strings(text)` numbers a string."""
+    """The columns of the table of owned tensors; `row_indices` are their rows of the store, `strings(text)` is the id
+    of a string.
+    """
     number = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in _OWNED_NUMBERS}
     device = number.pop("device")
     device_type = device >> 16
@@ -119,7 +121,7 @@ def owned_columns(
     number["block"] = np.where(number["block"] > 0, number["block"], np.append(known.block, 0)[found])
     return {
         **number,
-        "row": places,
+        "row": row_indices,
         "inputs": inputs,
         "class_name": np.array([strings(row.class_name) for row in rows], np.int64),
         "name": np.array([strings(row.name) if row.name else -1 for row in rows], np.int64),

@@ -58,7 +58,7 @@ def histogram(tag: str, values: Any, bins: Any = "tensorflow", max_bins: int | N
         raise ValueError(f"histogram {tag!r}: no value lies between the edges of the bins")
     low, high = max(int(filled[0]) - 1, -1), int(filled[-1]) + 1
     limits = edges[low + 1 : high + 1]
-    shown = counts[low + 1 : high]
+    inner_counts = counts[low + 1 : high]
     # The first bucket holds nothing: it says where the first real one begins.
     proto = HistogramProto(
         min=float(numbers.min()),
@@ -67,7 +67,7 @@ def histogram(tag: str, values: Any, bins: Any = "tensorflow", max_bins: int | N
         sum=float(numbers.sum()),
         sum_squares=float(numbers.dot(numbers)),
         bucket_limit=[float(v) for v in limits],
-        bucket=[0.0, *(float(v) for v in shown)],
+        bucket=[0.0, *(float(v) for v in inner_counts)],
     )
     return Summary(value=[Summary.Value(tag=tag, histo=proto)])
 

@@ -54,8 +54,8 @@ def test_values_that_decide_the_shape_are_part_of_the_kind():
         assert x.sum(0).tolist() == [3.0, 5.0, 7.0]
         assert x.sum(1).tolist() == [3.0, 12.0]
         assert x.sum(1, keepdim=True).tolist() == [[3.0], [12.0]]
-        values, places = x.max(1)
-        assert (values.tolist(), places.tolist()) == ([2.0, 5.0], [2, 2])
+        values, indices = x.max(1)
+        assert (values.tolist(), indices.tolist()) == ([2.0, 5.0], [2, 2])
 
 
 def test_types_that_differ_are_cast_and_wrong_shapes_are_errors():

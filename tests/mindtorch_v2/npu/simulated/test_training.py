@@ -122,11 +122,11 @@ def test_an_optimizer_goes_on_after_loading():
     model = mlp().npu()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     train(model, *DATA["mlp"][1:], optimizer, "npu", 2)
-    twin = mlp().npu()
-    twin.load_state_dict(model.state_dict())
-    second = torch.optim.Adam(twin.parameters(), lr=0.01)
+    copied = mlp().npu()
+    copied.load_state_dict(model.state_dict())
+    second = torch.optim.Adam(copied.parameters(), lr=0.01)
     second.load_state_dict(optimizer.state_dict())
-    assert train(model, *DATA["mlp"][1:], optimizer, "npu", 2) == train(twin, *DATA["mlp"][1:], second, "npu", 2)
+    assert train(model, *DATA["mlp"][1:], optimizer, "npu", 2) == train(copied, *DATA["mlp"][1:], second, "npu", 2)
 
 
 def test_a_loader_with_pinned_memory():

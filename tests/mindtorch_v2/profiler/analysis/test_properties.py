@@ -94,12 +94,12 @@ def check_everything(store) -> None:
         first = path.read_bytes()
         chrome_trace.write(store, path)
         assert path.read_bytes() == first
-    shown = collections.Counter(
+    listed = collections.Counter(
         (e["name"].replace("#0", "*"), e["cat"] == "user_annotation")
         for e in trace["traceEvents"]
         if e.get("cat") in ("cpu_op", "user_annotation")
     )
-    assert shown == collections.Counter(
+    assert listed == collections.Counter(
         (e.trace_name.replace("#0", "*"), e.is_user_annotation) for e in events if e.trace_name is not None
     )
 

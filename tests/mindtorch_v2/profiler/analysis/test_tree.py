@@ -1,4 +1,4 @@
-"""Nesting, self time and what is shown, on stores made by hand."""
+"""Nesting, self time and what is listed, on stores made by hand."""
 
 from __future__ import annotations
 

@@ -141,10 +141,10 @@ def test_a_model_that_lives_inside_the_window_has_parameters():
     with profile(**EVERYTHING) as prof:
         model = torch.nn.Linear(4, 4)
         model(torch.ones(1, 4))
-        place = model.weight._cdata
+        address = model.weight._cdata
         del model
     memory, store = prof._memory_profile(), prof.profiler.store
-    block = int(store.owned.block[store.owned.tensor == place][0])
+    block = int(store.owned.block[store.owned.tensor == address][0])
     (key,) = {key for key, _ in memory._category_snapshot() if key.storage.ptr == _address(store, block)} & set(
         memory.categories
     )

@@ -22,8 +22,8 @@ def nodes_of(prof):
     return list(_utils.traverse_dfs(prof.profiler.kineto_results.experimental_event_tree()))
 
 
-def inputs_of(prof, name, place=0):
-    return [n.extra_fields.inputs for n in nodes_of(prof) if n.name == name][place]
+def inputs_of(prof, name, index=0):
+    return [n.extra_fields.inputs for n in nodes_of(prof) if n.name == name][index]
 
 
 def names_above(node):

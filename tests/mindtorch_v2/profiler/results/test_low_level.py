@@ -272,14 +272,14 @@ def test_what_a_trace_shows_of_an_event(tmp_path):
         del y
         x * x
     prof.export_chrome_trace(tmp_path / "t.json")
-    shown = {
+    indices = {
         e["args"]["External id"]: e["args"]["Ev Idx"]
         for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
         if e.get("cat") == "cpu_op"
     }
     with pytest.warns(FutureWarning, match="metadata_json"):
         told = {e.id: e.metadata_json for e in prof.events() if e.name != "[memory]"}
-    assert told == {number: f'"Ev Idx": {place}' for number, place in shown.items()} and len(told) == 2
+    assert told == {number: f'"Ev Idx": {index}' for number, index in indices.items()} and len(told) == 2
     assert [e.metadata_json() for e in prof.profiler.kineto_results.events()][0] == '"Ev Idx": 0'
     with profile() as plain:
         x + x

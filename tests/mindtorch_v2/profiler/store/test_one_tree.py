@@ -137,8 +137,8 @@ def test_optimizers_show_their_operators_and_nothing_of_the_recorder():
     scopes = {e.name: e for e in prof.events() if e.name.startswith("Optimizer.")}
     step, zero = scopes["Optimizer.step#SGD.step"], scopes["Optimizer.zero_grad#SGD.zero_grad"]
     assert not step.is_async and not zero.is_async and step.cpu_children and zero.cpu_children
-    shown = set(names(store_of(prof)))
-    assert not [name for name in shown if "leave" in name or "enter_scope" in name]
+    found = set(names(store_of(prof)))
+    assert not [name for name in found if "leave" in name or "enter_scope" in name]
 
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")

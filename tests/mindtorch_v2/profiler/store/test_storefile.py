@@ -144,9 +144,9 @@ def saved(tmp_path: pathlib.Path) -> bytes:
 
 def test_every_changed_byte_is_noticed(tmp_path):
     whole, rng = saved(tmp_path), random.Random(1)
-    for place in [*range(64), *rng.sample(range(len(whole)), 600)]:
+    for offset in [*range(64), *rng.sample(range(len(whole)), 600)]:
         changed = bytearray(whole)
-        changed[place] ^= rng.randrange(1, 256)
+        changed[offset] ^= rng.randrange(1, 256)
         refused(tmp_path / "p.prof", bytes(changed))
 
 

@@ -1,4 +1,4 @@
-"""Random programs, profiled on the recorder in C and on its twin in Python: the same events, parents, steps, shapes,
+"""Random programs, profiled on the recorder in C and on its fallback in Python: the same events, parents, steps, shapes,
 stacks and memory.
 """
 
@@ -98,7 +98,7 @@ def test_the_workers_record_everything(workers):
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=_PROGRAMS, options=_OPTIONS)
-def test_twins_record_the_same_of_random_programs(workers, program, options):
+def test_both_recorders_give_the_same_of_random_programs(workers, program, options):
     if sys.version_info < (3, 11) and "backward" in json.dumps(program):
         # 3.10's profile functions in Python hold all locals, so gradients are copied
         options = {**options, "with_stack": False}
