@@ -55,11 +55,11 @@ def atomic_file(path: Path, *, sync: bool = False, seekable: bool = False) -> It
     """
     target = os.fspath(path)
     try:
-        replaced = _existing(target)
+        replaced = _file_at(target)
         if _is_direct(target, replaced):
             writing = _directly(target, seekable)
         else:
-            writing = _replacing(os.path.realpath(os.fsdecode(target)), replaced, sync)
+            writing = _replace_file(os.path.realpath(os.fsdecode(target)), replaced, sync)
         with writing as out:
             yield out
     except OSError as error:
@@ -68,7 +68,7 @@ def atomic_file(path: Path, *, sync: bool = False, seekable: bool = False) -> It
         raise OSError(error.errno, error.strerror, target) from error
 
 
-def _existing(path: Any) -> os.stat_result | None:
+def _file_at(path: Any) -> os.stat_result | None:
     """What stands at a path, links followed; an error where a file cannot."""
     try:
         found = os.stat(path)
@@ -106,7 +106,7 @@ def _directly(path: Any, seekable: bool) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _replacing(target: str, replaced: os.stat_result | None, sync: bool) -> Iterator[IO[bytes]]:
+def _replace_file(target: str, replaced: os.stat_result | None, sync: bool) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     _remove_leftovers(folder, name)
     temporary, handle = _create_file(folder, name, replaced)

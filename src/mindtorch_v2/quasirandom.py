@@ -75,7 +75,7 @@ class SobolEngine:
         if n < 1:
             raise RuntimeError(f"expected n to be at least 1, got {n}")
         following = n - 1 if self.num_generated == 0 else n
-        points = self._following(following)
+        points = self._next_points(following)
         if self.num_generated == 0:
             points = np.concatenate([self.quasi.numpy()[None], points])
         self.quasi = wrap(points[-1].copy())
@@ -85,7 +85,7 @@ class SobolEngine:
             return made
         return out.resize_as_(made).copy_(made)
 
-    def _following(self, n: int) -> np.ndarray:
+    def _next_points(self, n: int) -> np.ndarray:
         """The n points after the current one as integers: each differs by one direction number, in the order of the
         Gray code."""
         start = max(self.num_generated - 1, 0)

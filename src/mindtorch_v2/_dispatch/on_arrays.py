@@ -29,7 +29,7 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
         return general
     if any(p.is_list for p in op.schema.params if p.is_tensor):
         return general
-    fits, steps, run = _fitting(plan), plan.has_steps, _running(plan)
+    fits, steps, run = _fit_test(plan), plan.has_steps, _kernel_runner(plan)
     of_lead, is_bool, lead, joins = (
         plan.result_type == ResultType.OF_LEAD,
         plan.result_type == ResultType.BOOL,
@@ -52,7 +52,7 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
     return boxed
 
 
-def _running(plan: CallPlan) -> Callable[[list[Any]], Any]:
+def _kernel_runner(plan: CallPlan) -> Callable[[list[Any]], Any]:
     """Runs the kernel on the arguments; its direct form where all that are no tensors have their defaults."""
     kernel, direct = plan.kernel, plan.direct
     assert kernel is not None
@@ -71,7 +71,7 @@ def _running(plan: CallPlan) -> Callable[[list[Any]], Any]:
     return run if unset else lambda arrays: direct(*arrays)
 
 
-def _fitting(plan: CallPlan) -> Callable[[tuple[Any, ...]], bool]:
+def _fit_test(plan: CallPlan) -> Callable[[tuple[Any, ...]], bool]:
     """A function that tells whether the kernel can take the arrays as they are."""
     kinds = [a.kind for a in plan.arguments]
     numbers = tuple((i, i in plan.casting) for i, kind in enumerate(kinds) if kind == ArgumentKind.NUMBER)

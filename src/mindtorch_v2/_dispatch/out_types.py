@@ -84,7 +84,7 @@ def _not_complex(out: dt.dtype) -> bool:
     return not out.is_complex
 
 
-def _floating(out: dt.dtype) -> bool:
+def _is_floating(out: dt.dtype) -> bool:
     return out.is_floating_point
 
 
@@ -189,8 +189,8 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     "diff": _cast,
     "cumsum": _lacks("cumsum_out_cpu", _not_bool),
     "cumprod": _lacks("cumprod_out_cpu", _not_bool),
-    "nansum": _lacks("nansum_cpu", _floating),
-    "nanmean": _lacks("nansum_cpu", _floating),
+    "nansum": _lacks("nansum_cpu", _is_floating),
+    "nanmean": _lacks("nansum_cpu", _is_floating),
     "mean": _make_check("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast),
     "mean.dim": _cast,
     "logsumexp": _make_check(

@@ -147,7 +147,7 @@ def resolver(name: str, overloads: list[Op], form: str) -> Any:
     return _operator(choice) if form == "operator" else _function(choice)
 
 
-def _remembering(choice: _Choice, function: Any) -> tuple[Any, Any]:
+def _with_memory(choice: _Choice, function: Any) -> tuple[Any, Any]:
     """The function with calls by position that are known before it, and what makes them known: `remember(classes,
     target)`.
     """
@@ -177,7 +177,7 @@ def _function(choice: _Choice) -> Any:
             kwargs["input"] = kwargs.pop("self")
         return target(*args, **kwargs)
 
-    made, remember = _remembering(choice, call)
+    made, remember = _with_memory(choice, call)
     return made
 
 
@@ -191,5 +191,5 @@ def _operator(choice: _Choice) -> Any:
         remember((self.__class__, other.__class__), target)
         return target(self, other)
 
-    made, remember = _remembering(choice, operator)
+    made, remember = _with_memory(choice, operator)
     return made

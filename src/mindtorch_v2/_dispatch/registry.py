@@ -39,7 +39,7 @@ def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], 
     def register(function: F) -> F:
         for name in names:
             is_view = name in OPS and OPS[name].is_view  # which computes nothing
-            KERNELS[name] = function if is_view else _widening(name, function, _written(name))
+            KERNELS[name] = function if is_view else _with_widening(name, function, _written_positions(name))
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:
@@ -49,12 +49,12 @@ def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], 
     return register
 
 
-def _written(name: str) -> tuple[int, ...]:
+def _written_positions(name: str) -> tuple[int, ...]:
     """The positions of the arguments that an op writes into."""
     return tuple(i for i, p in enumerate(OPS[name].schema.params) if p.alias.endswith("!")) if name in OPS else ()
 
 
-def _widening(name: str, function: Any, written: tuple[int, ...]) -> Any:
+def _with_widening(name: str, function: Any, written: tuple[int, ...]) -> Any:
     """A kernel with its native form before it, and its way of taking narrow element types (see widening.py) beside
     it.
     """
@@ -73,7 +73,7 @@ def inplace_kernel(*names: str) -> Callable[[F], F]:
     def register(function: F) -> F:
         for name in names:
             base, dot, overload = name.partition(".")
-            INPLACE[name] = _widening(f"{base}_{dot}{overload}", function, (0,))
+            INPLACE[name] = _with_widening(f"{base}_{dot}{overload}", function, (0,))
         return function
 
     return register

@@ -15,7 +15,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 @cache
-def _modified(path: str) -> int:
+def _change_time(path: str) -> int:
     """When a file was changed last: headers belong to several modules."""
     return os.stat(path).st_mtime_ns
 
@@ -44,7 +44,7 @@ def is_stale(module_path: str, described: str | None, folder: str = FOLDER) -> b
     names = described.split("\n")[1:]
     built = os.stat(module_path).st_mtime_ns
     try:
-        if not any(_modified(f"{folder}/{name}") > built for name in names):
+        if not any(_change_time(f"{folder}/{name}") > built for name in names):
             return False
         return description(names, folder) != described  # a file that was only touched, or changed and changed back
     except FileNotFoundError:

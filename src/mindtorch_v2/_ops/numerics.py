@@ -45,7 +45,7 @@ def _fixed_count(self: Any, size: int, fill_value: int = -1) -> Spec:
     return Spec((size, self.dim()), dt.int64)
 
 
-def _reflected(self: Any, tau: Any) -> Spec:
+def _reflection_spec(self: Any, tau: Any) -> Spec:
     return Spec(tuple(self.shape), self.dtype)
 
 

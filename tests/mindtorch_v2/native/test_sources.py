@@ -31,7 +31,7 @@ def checkout(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def stale(checkout: pathlib.Path, described: str | None) -> bool:
-    sources._modified.cache_clear()
+    sources._change_time.cache_clear()
     return sources.is_stale(str(checkout / "module.so"), described, str(checkout))
 
 

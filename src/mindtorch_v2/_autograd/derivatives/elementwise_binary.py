@@ -142,20 +142,20 @@ derivative("copysign.Scalar", node="CopysignBackward1", self=_copysign_self)
 
 
 # --- larger and smaller
-def _shared(g: Any, self: Any, other: Any) -> Any:
+def _share_among_equal(g: Any, self: Any, other: Any) -> Any:
     """Equal operands share the gradient."""
     return aten.where(self == other, g / 2, g)
 
 
 derivative(
     "maximum",
-    self=lambda g, self, other: aten.masked_fill(_shared(g, self, other), self < other, 0),
-    other=lambda g, self, other: aten.masked_fill(_shared(g, self, other), self > other, 0),
+    self=lambda g, self, other: aten.masked_fill(_share_among_equal(g, self, other), self < other, 0),
+    other=lambda g, self, other: aten.masked_fill(_share_among_equal(g, self, other), self > other, 0),
 )
 derivative(
     "minimum",
-    self=lambda g, self, other: aten.masked_fill(_shared(g, self, other), self > other, 0),
-    other=lambda g, self, other: aten.masked_fill(_shared(g, self, other), self < other, 0),
+    self=lambda g, self, other: aten.masked_fill(_share_among_equal(g, self, other), self > other, 0),
+    other=lambda g, self, other: aten.masked_fill(_share_among_equal(g, self, other), self < other, 0),
 )
 
 

@@ -17,8 +17,8 @@ ZEROS, REFLECTION = 0, 2
 _CUBIC = -0.75
 
 
-def _reflected(x: Any, size: int, corners: bool) -> Any:
-    """Places mirrored at the edges until they are inside."""
+def _reflect(x: Any, size: int, corners: bool) -> Any:
+    """Positions mirrored at the edges until they are inside."""
     low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
     if low == high:
         return x * 0
@@ -30,7 +30,7 @@ def _reflected(x: Any, size: int, corners: bool) -> Any:
 
 def _inside(x: Any, size: int, padding: int, corners: bool) -> Any:
     if padding == REFLECTION:
-        x = _reflected(x, size, corners)
+        x = _reflect(x, size, corners)
     return x if padding == ZEROS else aten.clamp(x, 0, size - 1)
 
 
@@ -100,7 +100,8 @@ def second_derivatives(
 def _second_derivatives(
     again: bool, g: Any, needs: Sequence[bool], tensors: tuple[Any, ...], options: tuple[Any, ...]
 ) -> Sequence[Any]:
-    given = [t if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+    # without a third derivative the graphs of the arguments are not touched: running back through them would free them
+    given = [t if again and t.requires_grad else t.detach().requires_grad_() for t in tensors]
     out = _sample(given[1], given[2], *options)
     first = run_backward([out], [given[0]], True, True, given[1:], True)
     pairs = [(f, w) for f, w in zip(first, g) if f is not None and w is not None and f.requires_grad]

@@ -15,7 +15,7 @@ def _index_grad(g: Any, indices: Sequence[Any], self_shape: Any) -> Any:
     return aten._index_put_impl_(aten.new_zeros(g, self_shape), indices, g, True, True)
 
 
-def _overwritten(g: Any, indices: Sequence[Any], values_shape: Any, accumulate: bool) -> Any:
+def _zero_overwritten(g: Any, indices: Sequence[Any], values_shape: Any, accumulate: bool) -> Any:
     """The gradient of what was there before: none where it was overwritten."""
     if accumulate:
         return g
@@ -24,18 +24,18 @@ def _overwritten(g: Any, indices: Sequence[Any], values_shape: Any, accumulate: 
 
 derivative("index.Tensor", self=_index_grad)
 for _name, _node in (("index_put", "IndexPutBackward0"), ("_index_put_impl_", "IndexPutImplBackward0")):
-    derivative(_name, node=_node, self=_overwritten, values=lambda g, indices: aten.index(g, indices))
+    derivative(_name, node=_node, self=_zero_overwritten, values=lambda g, indices: aten.index(g, indices))
 
 
 # --- one index for one dimension
-def _picked(g: Any, dim: int, index: Any, shape: Sequence[int]) -> Any:
+def _pick_slices(g: Any, dim: int, index: Any, shape: Sequence[int]) -> Any:
     """The slices of the gradient that an index names, in the shape of a source."""
     found = aten.index_select(g, dim, index)
     return aten.expand(found, shape) if len(shape) else aten.reshape(found, ())
 
 
 def _index_add_grad(g: Any, dim: int, index: Any, alpha: Any, source_shape: Any) -> Any:
-    found = _picked(g, dim, index, source_shape)
+    found = _pick_slices(g, dim, index, source_shape)
     return found if alpha == 1 else aten.mul(found, alpha)
 
 
@@ -44,7 +44,7 @@ derivative("index_add", self=lambda g: g, source=_index_add_grad)
 derivative(
     "index_copy",
     self=lambda g, dim, index: aten.index_fill(g, dim, index, 0),
-    source=lambda g, dim, index, source_shape: _picked(g, dim, index, source_shape),
+    source=lambda g, dim, index, source_shape: _pick_slices(g, dim, index, source_shape),
 )
 derivative("index_fill.int_Scalar", self=lambda g, dim, index: aten.index_fill(g, dim, index, 0))
 derivative(

@@ -9,7 +9,7 @@ from ..rules import derivative
 from .common import conj, no_derivative
 
 
-def scaled(t: Any, number: Any) -> Any:
+def scale_by(t: Any, number: Any) -> Any:
     """`t * number`, without the multiplication by 1."""
     return t if number == 1 else aten.mul(t, conj(number))
 
@@ -25,14 +25,14 @@ def by_columns(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) 
 
 def grad_of_first(g: Any, mat2: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
     if by_columns(shape, strides, g._array.itemsize):
-        return scaled(aten.t(aten.mm(conj(mat2), aten.t(g))), alpha)
-    return scaled(aten.mm(g, conj(aten.t(mat2))), alpha)
+        return scale_by(aten.t(aten.mm(conj(mat2), aten.t(g))), alpha)
+    return scale_by(aten.mm(g, conj(aten.t(mat2))), alpha)
 
 
 def grad_of_second(g: Any, mat1: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
     if by_columns(shape, strides, g._array.itemsize):
-        return scaled(aten.t(aten.mm(aten.t(g), conj(mat1))), alpha)
-    return scaled(aten.mm(conj(aten.t(mat1)), g), alpha)
+        return scale_by(aten.t(aten.mm(aten.t(g), conj(mat1))), alpha)
+    return scale_by(aten.mm(conj(aten.t(mat1)), g), alpha)
 
 
 derivative(
@@ -42,22 +42,26 @@ derivative(
 )
 derivative(
     "addmm",
-    self=lambda g, beta: scaled(g, beta),
+    self=lambda g, beta: scale_by(g, beta),
     mat1=lambda g, mat2, alpha, mat1_shape, mat1_strides: grad_of_first(g, mat2, mat1_shape, mat1_strides, alpha),
     mat2=lambda g, mat1, alpha, mat2_shape, mat2_strides: grad_of_second(g, mat1, mat2_shape, mat2_strides, alpha),
 )
 
 
-def _flipped(t: Any) -> Any:
+def _conj_transpose(t: Any) -> Any:
     return conj(aten.transpose(t, 1, 2))
 
 
-derivative("bmm", self=lambda g, mat2: aten.bmm(g, _flipped(mat2)), mat2=lambda g, self: aten.bmm(_flipped(self), g))
+derivative(
+    "bmm",
+    self=lambda g, mat2: aten.bmm(g, _conj_transpose(mat2)),
+    mat2=lambda g, self: aten.bmm(_conj_transpose(self), g),
+)
 derivative(
     "baddbmm",
-    self=lambda g, beta: scaled(g, beta),
-    batch1=lambda g, batch2, alpha: scaled(aten.bmm(g, _flipped(batch2)), alpha),
-    batch2=lambda g, batch1, alpha: scaled(aten.bmm(_flipped(batch1), g), alpha),
+    self=lambda g, beta: scale_by(g, beta),
+    batch1=lambda g, batch2, alpha: scale_by(aten.bmm(g, _conj_transpose(batch2)), alpha),
+    batch2=lambda g, batch1, alpha: scale_by(aten.bmm(_conj_transpose(batch1), g), alpha),
 )
 
 
@@ -67,22 +71,22 @@ def _for_each(g: Any, batch: Any) -> Any:
 
 derivative(
     "addbmm",
-    self=lambda g, beta: scaled(g, beta),
-    batch1=lambda g, batch2, alpha: scaled(aten.bmm(_for_each(g, batch2), _flipped(batch2)), alpha),
-    batch2=lambda g, batch1, alpha: scaled(aten.bmm(_flipped(batch1), _for_each(g, batch1)), alpha),
+    self=lambda g, beta: scale_by(g, beta),
+    batch1=lambda g, batch2, alpha: scale_by(aten.bmm(_for_each(g, batch2), _conj_transpose(batch2)), alpha),
+    batch2=lambda g, batch1, alpha: scale_by(aten.bmm(_conj_transpose(batch1), _for_each(g, batch1)), alpha),
 )
 derivative("mv", self=lambda g, vec: aten.ger(g, conj(vec)), vec=lambda g, self: aten.mv(conj(aten.t(self)), g))
 derivative(
     "addmv",
-    self=lambda g, beta: scaled(g, beta),
-    mat=lambda g, vec, alpha: scaled(aten.ger(g, conj(vec)), alpha),
-    vec=lambda g, mat, alpha: scaled(aten.mv(conj(aten.t(mat)), g), alpha),
+    self=lambda g, beta: scale_by(g, beta),
+    mat=lambda g, vec, alpha: scale_by(aten.ger(g, conj(vec)), alpha),
+    vec=lambda g, mat, alpha: scale_by(aten.mv(conj(aten.t(mat)), g), alpha),
 )
 derivative(
     "addr",
-    self=lambda g, beta: scaled(g, beta),
-    vec1=lambda g, vec2, alpha: scaled(aten.mv(g, conj(vec2)), alpha),
-    vec2=lambda g, vec1, alpha: scaled(aten.mv(aten.t(g), conj(vec1)), alpha),
+    self=lambda g, beta: scale_by(g, beta),
+    vec1=lambda g, vec2, alpha: scale_by(aten.mv(g, conj(vec2)), alpha),
+    vec2=lambda g, vec1, alpha: scale_by(aten.mv(aten.t(g), conj(vec1)), alpha),
 )
 derivative("dot", self=lambda g, tensor: aten.mul(g, conj(tensor)), tensor=lambda g, self: aten.mul(g, conj(self)))
 derivative("vdot", self=lambda g, other: aten.mul(conj(g), other), other=lambda g, self: aten.mul(g, self))

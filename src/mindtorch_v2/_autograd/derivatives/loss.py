@@ -129,7 +129,7 @@ def _times_weight(t: Any, weight: Any) -> Any:
     return t if weight is None else aten.mul(t, weight)
 
 
-def _averaged(t: Any, reduction: int) -> Any:
+def _mean_if_asked(t: Any, reduction: int) -> Any:
     """Divided by the number of elements for a mean; in place where nobody differentiates it."""
     if reduction != MEAN:
         return t
@@ -138,7 +138,7 @@ def _averaged(t: Any, reduction: int) -> Any:
 
 def _bce_by_target(g: Any, self: Any, weight: Any, reduction: int) -> Any:
     each = aten.mul(aten.sub(aten.log(aten.rsub(self, 1)), aten.log(self)), g)
-    return _averaged(_times_weight(each, weight), reduction)
+    return _mean_if_asked(_times_weight(each, weight), reduction)
 
 
 derivative(
@@ -182,7 +182,7 @@ def _logits_by_self(g: Any, self: Any, target: Any, weight: Any, pos_weight: Any
         certain = aten.mul(pos_weight, target)
         each = sub(mul(sub(aten.add(certain, 1), target), aten.sigmoid(self)), certain)
     each = mul(each, g) if each.dtype is g.dtype else aten.mul(each, g)
-    return _averaged(_times_weight(each, weight), reduction)
+    return _mean_if_asked(_times_weight(each, weight), reduction)
 
 
 def _logits_by_target(g: Any, self: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
@@ -191,7 +191,7 @@ def _logits_by_target(g: Any, self: Any, weight: Any, pos_weight: Any, reduction
     else:
         each = aten.sub(aten.log_sigmoid(aten.neg(self)), aten.mul(pos_weight, aten.log_sigmoid(self)))
         each = aten.mul(each, g)
-    return _averaged(_times_weight(each, weight), reduction)
+    return _mean_if_asked(_times_weight(each, weight), reduction)
 
 
 derivative("binary_cross_entropy_with_logits", self=_logits_by_self, target=_logits_by_target)

@@ -20,7 +20,7 @@ for _name in ("view", "_unsafe_view", "_reshape_alias"):
     derivative(_name, self=lambda g, self_shape: aten.reshape(g, self_shape))
 
 
-def _unsqueezed(g: Any, self_shape: Shape, dims: Shape) -> Any:
+def _unsqueeze(g: Any, self_shape: Shape, dims: Shape) -> Any:
     """`g` with the dimensions of size 1 among `dims` put back."""
     n = len(self_shape)
     for d in sorted({normalize_dim(d, n) for d in dims}) if n else ():
@@ -33,17 +33,17 @@ for _suffix, _first in (("", 0), ("_", 3)):
     derivative(
         f"squeeze{_suffix}",
         node=f"SqueezeBackward{_first}",
-        self=lambda g, self_shape: _unsqueezed(g, self_shape, range(len(self_shape))),
+        self=lambda g, self_shape: _unsqueeze(g, self_shape, range(len(self_shape))),
     )
     derivative(
         f"squeeze{_suffix}.dim",
         node=f"SqueezeBackward{_first + 1}",
-        self=lambda g, self_shape, dim: _unsqueezed(g, self_shape, (dim,)),
+        self=lambda g, self_shape, dim: _unsqueeze(g, self_shape, (dim,)),
     )
     derivative(
         f"squeeze{_suffix}.dims",
         node=f"SqueezeBackward{_first + 2}",
-        self=lambda g, self_shape, dim: _unsqueezed(g, self_shape, dim),
+        self=lambda g, self_shape, dim: _unsqueeze(g, self_shape, dim),
     )
 derivative("unsqueeze", self=lambda g, dim: aten.squeeze(g, dim))
 derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda g, dim: aten.squeeze(g, dim))
@@ -176,7 +176,7 @@ derivative("_to_copy", self=lambda g, self_dtype, self_device: aten.to(g, device
 
 
 # --- several pieces
-def _known(grads: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
+def _zeros_for_unused(grads: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
     """The gradients of several outputs, zeros for outputs that were not used."""
     like = next(x for x in grads if x is not None)
     return [
@@ -184,27 +184,29 @@ def _known(grads: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
     ]
 
 
-def _joined(grads: Sequence[Any], self_shape: Shape, sizes: Sequence[int], dim: int) -> Any:
+def _join_slices(grads: Sequence[Any], self_shape: Shape, sizes: Sequence[int], dim: int) -> Any:
     at = normalize_dim(dim, len(self_shape))
     shapes = [(*self_shape[:at], n, *self_shape[at + 1 :]) for n in sizes]
-    return aten.cat(_known(grads, shapes), at)
+    return aten.cat(_zeros_for_unused(grads, shapes), at)
 
 
 def _split_back(g: Sequence[Any], self_shape: Shape, split_size: int, dim: int) -> Any:
     size = self_shape[normalize_dim(dim, len(self_shape))]
     sizes = [min(split_size, size - start) for start in range(0, size, split_size)] if size else [0]
-    return _joined(g, self_shape, sizes, dim)
+    return _join_slices(g, self_shape, sizes, dim)
 
 
 def _unbind_back(g: Sequence[Any], self_shape: Shape, dim: int) -> Any:
     at = normalize_dim(dim, len(self_shape))
     shape = (*self_shape[:at], *self_shape[at + 1 :])
-    return aten.stack(_known(g, [shape] * len(g)), at)
+    return aten.stack(_zeros_for_unused(g, [shape] * len(g)), at)
 
 
 derivative("split.Tensor", self=_split_back)
 derivative("unsafe_split.Tensor", self=_split_back)
-derivative("split_with_sizes", self=lambda g, self_shape, split_sizes, dim: _joined(g, self_shape, split_sizes, dim))
+derivative(
+    "split_with_sizes", self=lambda g, self_shape, split_sizes, dim: _join_slices(g, self_shape, split_sizes, dim)
+)
 derivative("unbind.int", self=_unbind_back)
 
 

@@ -39,24 +39,24 @@ def _second(
 
     y = (x - mean) * rstd
 
-    def projected(t: Any) -> Any:
+    def project(t: Any) -> Any:
         return t - mean_of(t) - y * mean_of(t * y)
 
     h = g if weight is None else g * weight
     to_g = to_x = to_weight = toward_y = None
     if G is not None:
-        back = rstd * projected(G)
+        back = rstd * project(G)
         to_g = back if weight is None else back * weight
         to_weight = _sum(g * back, shared) if weight is not None else None
         toward_y = -rstd * (G * mean_of(h * y) + h * mean_of(G * y))
-        to_x = -rstd * y * mean_of(G * (rstd * projected(h)))
+        to_x = -rstd * y * mean_of(G * (rstd * project(h)))
     if Gw is not None:
         to_g = _plus(to_g, Gw * y)
         toward_y = _plus(toward_y, Gw * g)
     if Gb is not None:
         to_g = _plus(to_g, aten.expand_as(Gb, g))
     if toward_y is not None:
-        to_x = _plus(to_x, rstd * projected(toward_y))
+        to_x = _plus(to_x, rstd * project(toward_y))
     return [to_g, to_x, to_weight]
 
 
@@ -76,7 +76,7 @@ def _second_fixed(
     return [to_g, to_x, to_weight]
 
 
-def _reshaped(grads: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+def _reshape_like(grads: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
     """The gradients in the shapes of what they belong to."""
     return tuple(None if t is None else aten.reshape(t, shape) for t, shape in zip(grads, like))
 
@@ -154,7 +154,7 @@ def _batch_second(
     else:
         rstd = aten.rsqrt(running_var + eps)
         grads = _second_fixed(*directions, grad_out, input, spread(running_mean), spread(rstd), spread(weight), dims)
-    return _reshaped(grads, (grad_out.shape, input.shape, (-1,)))
+    return _reshape_like(grads, (grad_out.shape, input.shape, (-1,)))
 
 
 # --- group
@@ -198,22 +198,22 @@ def _group_second(
 ) -> Sequence[Any]:
     whole, per_group, per_channel = (N, group, C // group, HxW), (N, group, 1, 1), (1, group, C // group, 1)
 
-    def shaped(t: Any, shape: Ints) -> Any:
+    def reshape_or_none(t: Any, shape: Ints) -> Any:
         return None if t is None else aten.reshape(t, shape)
 
     grads = _second(
-        shaped(g[0], whole),
-        shaped(g[1], per_channel),
-        shaped(g[2], per_channel),
-        shaped(grad_out, whole),
-        shaped(input, whole),
-        shaped(mean, per_group),
-        shaped(rstd, per_group),
-        shaped(weight, per_channel),
+        reshape_or_none(g[0], whole),
+        reshape_or_none(g[1], per_channel),
+        reshape_or_none(g[2], per_channel),
+        reshape_or_none(grad_out, whole),
+        reshape_or_none(input, whole),
+        reshape_or_none(mean, per_group),
+        reshape_or_none(rstd, per_group),
+        reshape_or_none(weight, per_channel),
         [2, 3],
         [0, 3],
     )
-    return _reshaped(grads, (grad_out.shape, input.shape, (C,)))
+    return _reshape_like(grads, (grad_out.shape, input.shape, (C,)))
 
 
 _PARAMETERS = ("input", "weight", "bias")

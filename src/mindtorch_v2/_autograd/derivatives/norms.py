@@ -11,7 +11,7 @@ from ..rules import derivative
 from .common import conj, restore_dim
 
 
-def _scaled(g: Any, norm: Any, power: float) -> Any:
+def _divide_by_norm(g: Any, norm: Any, power: float) -> Any:
     """g / norm ** power, zero where the norm is zero."""
     return aten.masked_fill_(aten.div(g, aten.pow(norm, power)), aten.eq(norm, 0), 0)
 
@@ -43,7 +43,7 @@ def norm_grad(g: Any, self: Any, p: float, norm: Any, dim: Any = None, keepdim: 
         direction = aten.mul(aten.sgn(self), aten.pow(aten.abs(self), p - 1))
     else:
         direction = aten.mul(self, aten.pow(aten.abs(self), p - 2))
-    return aten.mul(direction, _scaled(g, norm, p - 1))
+    return aten.mul(direction, _divide_by_norm(g, norm, p - 1))
 
 
 def _renorm_grad(g: Any, self: Any, p: float, dim: int, maxnorm: float) -> Any:

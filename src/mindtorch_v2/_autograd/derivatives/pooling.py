@@ -15,7 +15,7 @@ from ..rules import derivative
 Ints = Sequence[int]
 
 
-def _picked(g: Any, indices: Any, rank: int) -> Any:
+def _pick_positions(g: Any, indices: Any, rank: int) -> Any:
     """The elements of `g` at flat positions in their planes: what a maximum that came from there receives."""
     shape = tuple(indices.shape)
     planes = shape[:-rank]
@@ -46,7 +46,7 @@ def _declare_max(rank: int) -> None:
     derivative(
         backward,
         node=f"MaxPool{rank}DWithIndicesBackwardBackward0",
-        grad_output=lambda g, indices: _picked(g, indices, rank),
+        grad_output=lambda g, indices: _pick_positions(g, indices, rank),
         self=lambda g, self: aten.zeros_like(self),
     )
 
@@ -108,11 +108,13 @@ def _declare_adaptive(rank: int) -> None:
     derivative(
         f"{maximum}_backward",
         node=f"AdaptiveMaxPool{rank}DBackwardBackward0",
-        grad_output=lambda g, indices: _picked(g, indices, rank),
+        grad_output=lambda g, indices: _pick_positions(g, indices, rank),
         self=lambda g, self: aten.zeros_like(self),
     )
     derivative(
-        f"max_unpool{rank}d", node=f"MaxUnpool{rank}DBackward0", self=lambda g, indices: _picked(g, indices, rank)
+        f"max_unpool{rank}d",
+        node=f"MaxUnpool{rank}DBackward0",
+        self=lambda g, indices: _pick_positions(g, indices, rank),
     )
 
 
@@ -127,7 +129,7 @@ def _declare_fractional(rank: int) -> None:
     derivative(
         backward,
         node=f"FractionalMaxPool{rank}DBackwardBackward0",
-        grad_output=lambda g, indices: _picked(g, indices, rank),
+        grad_output=lambda g, indices: _pick_positions(g, indices, rank),
         self=lambda g, self: aten.zeros_like(self),
     )
 

@@ -98,7 +98,7 @@ def _evenly(g: Any, self: Any, result: Any) -> Any:
     return aten.masked_fill_(aten.new_zeros(g, tuple(self.shape)), mask, aten.div(g, aten.sum(mask)))
 
 
-def _shared(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+def _share_along_dim(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     """The same along `dim`."""
     shape = tuple(1 if i in normalize_dims(dim, self.dim()) else n for i, n in enumerate(self.shape))
     g, result = aten.reshape(g, shape), aten.reshape(result, shape)
@@ -106,26 +106,32 @@ def _shared(g: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     return aten.mul(aten.div(g, aten.sum(mask, dim, True)), mask)
 
 
-def _selected(g: Any, dim: int, keepdim: bool, result1: Any, self_shape: Any) -> Any:
+def _scatter_to_selected(g: Any, dim: int, keepdim: bool, result1: Any, self_shape: Any) -> Any:
     """The gradient goes to the elements whose positions the op returned."""
     return aten.value_selecting_reduction_backward(g[0], dim, result1, self_shape, keepdim)
 
 
 for _name in ("Max", "Min"):
     derivative(_name.lower(), node=f"{_name}Backward1", self=_evenly)
-    derivative(f"{_name.lower()}.dim", node=f"{_name}Backward0", self=_selected)
-    derivative(f"a{_name.lower()}", self=lambda g, self, result, dim, keepdim: _shared(g, self, result, dim, keepdim))
+    derivative(f"{_name.lower()}.dim", node=f"{_name}Backward0", self=_scatter_to_selected)
+    derivative(
+        f"a{_name.lower()}", self=lambda g, self, result, dim, keepdim: _share_along_dim(g, self, result, dim, keepdim)
+    )
     derivative(
         f"cum{_name.lower()}", self=lambda g, self, dim, result1: aten.cummaxmin_backward(g[0], self, result1, dim)
     )
 for _name in ("Median", "Nanmedian"):
     derivative(_name.lower(), node=f"{_name}Backward0", self=_evenly)
-    derivative(f"{_name.lower()}.dim", node=f"{_name}Backward1", self=_selected)
-derivative("mode", self=_selected)
+    derivative(f"{_name.lower()}.dim", node=f"{_name}Backward1", self=_scatter_to_selected)
+derivative("mode", self=_scatter_to_selected)
 
 
 def _aminmax_grad(g: Any, self: Any, dim: int | None, keepdim: bool, result0: Any, result1: Any) -> Any:
-    parts = [_shared(one, self, result, dim, keepdim) for one, result in zip(g, (result0, result1)) if one is not None]
+    parts = [
+        _share_along_dim(one, self, result, dim, keepdim)
+        for one, result in zip(g, (result0, result1))
+        if one is not None
+    ]
     return parts[0] if len(parts) == 1 else aten.add(*parts)
 
 

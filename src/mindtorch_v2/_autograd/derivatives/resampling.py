@@ -88,7 +88,7 @@ derivative(
 
 
 # --- sampling
-def _sampled(
+def _sampling_gradients(
     g: Any,
     needs: Sequence[bool],
     input: Any,
@@ -102,7 +102,9 @@ def _sampled(
 
 
 for _n in (2, 3):
-    derivative(f"grid_sampler_{_n}d", node=f"GridSampler{_n}DBackward0", inputs=("input", "grid"), joint=_sampled)
+    derivative(
+        f"grid_sampler_{_n}d", node=f"GridSampler{_n}DBackward0", inputs=("input", "grid"), joint=_sampling_gradients
+    )
     derivative(
         f"grid_sampler_{_n}d_backward",
         node=f"GridSampler{_n}DBackwardBackward0",

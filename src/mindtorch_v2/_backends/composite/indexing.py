@@ -129,11 +129,11 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
             s[axis] = 1
     shape = broadcast_shapes(*sizes)
 
-    def widened(t: Any) -> Any:
+    def widen(t: Any) -> Any:
         full = tuple(t.shape[d] if d == axis else m for d, m in enumerate(shape))
         return aten.broadcast_to(t, full)
 
-    return aten.gather(widened(self), axis, aten.remainder(widened(indices), n) if n else widened(indices))
+    return aten.gather(widen(self), axis, aten.remainder(widen(indices), n) if n else widen(indices))
 
 
 @composite("nonzero_numpy")

@@ -19,7 +19,7 @@ from .select import keep, select
 from .unsupported import not_implemented
 
 
-def floating(name: str, array: np.ndarray) -> None:
+def check_floating(name: str, array: np.ndarray) -> None:
     """NotImplementedError, with the name of PyTorch's kernel, for anything but floating types."""
     if array.dtype.kind != "f":
         raise not_implemented(name, array)
@@ -93,7 +93,7 @@ def hardtanh_backward(grad_output: np.ndarray, self: np.ndarray, min_val: Any, m
 
 @kernel("leaky_relu")
 def leaky_relu(self: np.ndarray, negative_slope: Any) -> Any:
-    floating("leaky_relu_cpu", self)
+    check_floating("leaky_relu_cpu", self)
     # The larger (for steep slopes the smaller) of x and slope * x; much cheaper than a choice by a mask.
     return (np.maximum if negative_slope <= 1 else np.minimum)(self, self * negative_slope)
 
@@ -113,7 +113,7 @@ def leaky_relu_backward(grad_output: np.ndarray, self: np.ndarray, negative_slop
 
 @kernel("hardshrink")
 def hardshrink(self: np.ndarray, lambd: Any) -> np.ndarray:
-    floating("hardshrink_cpu", self)
+    check_floating("hardshrink_cpu", self)
     return keep(_within(self, lambd), self, inverted=True)
 
 
@@ -137,7 +137,7 @@ def _beyond(x: np.ndarray, limit: Any) -> Any:
 
 @kernel("softshrink")
 def softshrink(self: np.ndarray, lambd: Any) -> Any:
-    floating("softshrink_check", self)
+    check_floating("softshrink_check", self)
     if lambd < 0:
         word = {"e": "Half", "f": "Float", "d": "Double"}[self.dtype.char]
         raise RuntimeError(
@@ -154,7 +154,7 @@ def softshrink_backward(grad_output: np.ndarray, self: np.ndarray, lambd: Any) -
 # --- piecewise linear
 @kernel("hardsigmoid")
 def hardsigmoid(self: np.ndarray) -> Any:
-    floating("hardsigmoid_cpu", self)
+    check_floating("hardsigmoid_cpu", self)
     return np.divide(clip(np.asarray(self + 3), 0, 6), 6)
 
 
@@ -168,7 +168,7 @@ def hardsigmoid_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarra
 
 @kernel("hardswish")
 def hardswish(self: np.ndarray) -> Any:
-    floating("hardswish_cpu", self)
+    check_floating("hardswish_cpu", self)
     if self.size > FEW:
         return fused(_hardswish_body, self)
     return np.divide(np.multiply(self, np.minimum(np.maximum(self + 3, 0), 6)), 6)
@@ -190,7 +190,7 @@ def hardswish_backward(grad_output: np.ndarray, self: np.ndarray) -> Any:
 # --- with weights or noise
 @kernel("_prelu_kernel")
 def prelu(self: np.ndarray, weight: np.ndarray) -> Any:
-    floating("prelu_cpu", self)
+    check_floating("prelu_cpu", self)
     return select(np.greater(self, 0), self, self * weight)
 
 
@@ -209,7 +209,7 @@ def rrelu_with_noise(
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return np.asarray(leaky_relu(self, (float(lower) + float(upper)) / 2), order="C")
-    floating("rrelu_with_noise_out_cpu", self)
+    check_floating("rrelu_with_noise_out_cpu", self)
     slopes = np.ones(self.shape, self.dtype)
     negative = np.less_equal(self, 0)
     count = int(np.count_nonzero(negative))
@@ -248,7 +248,7 @@ def _logistic(x: np.ndarray) -> Any:
 @kernel("glu")
 def glu(self: np.ndarray, dim: int) -> Any:
     glu_shape(self.shape, dim)
-    floating("glu_cpu", self)
+    check_floating("glu_cpu", self)
     value, gate, _ = _halves(self, dim)
     return value * _logistic(gate)
 

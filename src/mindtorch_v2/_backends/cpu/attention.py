@@ -22,7 +22,7 @@ def _as_wide(*arrays: np.ndarray | None) -> list[Any]:
     return [a if a is None or a.dtype != np.float16 else a.astype(np.float32) for a in arrays]
 
 
-def _grouped(a: np.ndarray, heads: int) -> np.ndarray:
+def _group_heads(a: np.ndarray, heads: int) -> np.ndarray:
     """(B, G * heads, L, E) as (B, heads, G, L, E): the query heads that share a key head side by side."""
     b, h, n, e = a.shape
     return a.reshape(b, heads, h // heads, n, e)
@@ -133,14 +133,14 @@ def _forward(
 ) -> None:
     """Fills `out` (B, H, L, E) and `lse` (B, H, L), the logarithms of the rows' sums, of queries (B, H, L, E)."""
     heads, keys = k.shape[1], k.shape[2]
-    q = _grouped(q * scale, heads)
+    q = _group_heads(q * scale, heads)
     k, v = k[:, :, None], v[:, :, None]
     for tile in _tiles(q, keys, causal):
         scores = _scores(q[tile.rows], tile.of_keys(k), tile.of_mask(_mask_view(mask, q)), causal, tile.first)
         sums, top = _exp_rows(scores)
         part = np.matmul(scores, tile.of_keys(v))
         part /= sums
-        _grouped(out, heads)[tile.rows] = part
+        _group_heads(out, heads)[tile.rows] = part
         lse.reshape(q.shape[:-1])[tile.rows[:-1]] = (np.log(sums) + top)[..., 0]
 
 
@@ -161,11 +161,11 @@ def _backward(
 ) -> None:
     """Fills `dq`, and adds to `dk` and `dv`, the gradients of what `_forward` was given."""
     heads, keys = k.shape[1], k.shape[2]
-    g, q, o = _grouped(grad, heads), _grouped(q * scale, heads), _grouped(out, heads)
+    g, q, o = _group_heads(grad, heads), _group_heads(q * scale, heads), _group_heads(out, heads)
     lse = lse.reshape(*q.shape[:-1], 1)
     inner = np.einsum("...e,...e->...", g, o)[..., None]
     k, v = k[:, :, None], v[:, :, None]
-    grouped_dq = _grouped(dq, heads)
+    grouped_dq = _group_heads(dq, heads)
     for tile in _tiles(q, keys, causal):
         mine, seen = tile.rows, tile.columns
         p = _scores(q[mine], tile.of_keys(k), tile.of_mask(_mask_view(mask, q)), causal, tile.first)

@@ -70,7 +70,7 @@ def raise_failure(info: np.ndarray, function: str) -> None:
     raise kind(f"{function}: {batch}{text.format(codes[which])}")
 
 
-def _converging(function: str, decompose: Callable[..., Any], a: np.ndarray, *args: Any) -> Any:
+def _run_decomposition(function: str, decompose: Callable[..., Any], a: np.ndarray, *args: Any) -> Any:
     """Runs a numpy decomposition; its failure to converge becomes PyTorch's error."""
     try:
         return decompose(a, *args)
@@ -299,8 +299,8 @@ def linalg_svd(A: np.ndarray, full_matrices: bool, compute_uv: bool, driver: str
     check_matrix(A, "linalg.svd", square=False)
     if not compute_uv:
         nothing = np.empty((0,), A.dtype)
-        return nothing, _converging("linalg.svd", np.linalg.svd, A, full_matrices, False), nothing
-    u, s, vh = _converging("linalg.svd", np.linalg.svd, A, full_matrices)
+        return nothing, _run_decomposition("linalg.svd", np.linalg.svd, A, full_matrices, False), nothing
+    u, s, vh = _run_decomposition("linalg.svd", np.linalg.svd, A, full_matrices)
     return column_major(u), s, column_major(vh)
 
 
@@ -312,8 +312,8 @@ def linalg_eigh(A: np.ndarray, UPLO: str, compute_v: bool) -> tuple[np.ndarray, 
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if not compute_v:
-        return _converging("linalg.eigh", np.linalg.eigvalsh, A, UPLO), np.empty((0,), A.dtype)
-    values, vectors = _converging("linalg.eigh", np.linalg.eigh, A, UPLO)
+        return _run_decomposition("linalg.eigh", np.linalg.eigvalsh, A, UPLO), np.empty((0,), A.dtype)
+    values, vectors = _run_decomposition("linalg.eigh", np.linalg.eigh, A, UPLO)
     return values, column_major(vectors)
 
 

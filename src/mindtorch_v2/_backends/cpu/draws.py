@@ -13,7 +13,7 @@ from . import generator_rejection as rejection
 from .special_functions import digamma
 
 
-def _floating(self: np.ndarray, name: str) -> None:
+def _check_floating(self: np.ndarray, name: str) -> None:
     if self.dtype.kind != "f":
         word = {"i": "Long", "b": "Bool", "u": "Byte", "c": "ComplexFloat"}[self.dtype.kind]
         raise NotImplementedError(f"\"{name}\" not implemented for '{word}'")
@@ -21,7 +21,7 @@ def _floating(self: np.ndarray, name: str) -> None:
 
 @kernel("_standard_gamma")
 def standard_gamma(self: np.ndarray, generator: Any) -> np.ndarray:
-    _floating(self, "gamma")
+    _check_floating(self, "gamma")
     drawn = rejection.standard_gamma(stream_of(generator), self)
     return np.maximum(drawn.astype(self.dtype), np.finfo(self.dtype).tiny)
 
@@ -29,7 +29,7 @@ def standard_gamma(self: np.ndarray, generator: Any) -> np.ndarray:
 @kernel("_sample_dirichlet")
 def sample_dirichlet(self: np.ndarray, generator: Any) -> np.ndarray:
     """Gamma draws that are divided by their sum along the last dimension."""
-    _floating(self, "dirichlet")
+    _check_floating(self, "dirichlet")
     drawn = rejection.standard_gamma(stream_of(generator), self)
     share = (drawn / drawn.sum(-1, keepdims=True)).astype(self.dtype)
     limits = np.finfo(self.dtype)
@@ -43,7 +43,7 @@ def binomial(count: np.ndarray, prob: np.ndarray, generator: Any) -> np.ndarray:
             f"expected scalar type {dt.from_numpy(count.dtype).cpp_name.capitalize()} but found "
             f"{dt.from_numpy(prob.dtype).cpp_name.capitalize()}"
         )
-    _floating(count, "binomial_cpu")
+    _check_floating(count, "binomial_cpu")
     if count.size and (count < 0).any():
         raise RuntimeError("binomial expects all elements of count to be non-negative")
     return rejection.binomial(stream_of(generator), count, prob).astype(count.dtype)

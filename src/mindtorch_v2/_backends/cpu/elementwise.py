@@ -45,7 +45,7 @@ def _times_alpha(other: Operand, factor: Any) -> Any:
     return other * (as_element(other, factor) if isinstance(other, np.ndarray) and other.dtype.kind in "iu" else factor)
 
 
-def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
+def _wrap_second_operand(ufunc: Any) -> Callable[[Operand, Operand], Any]:
     """`ufunc` of two operands, the second of which may be a whole number that the type cannot hold."""
 
     def call(self: Operand, other: Operand) -> Any:
@@ -57,12 +57,16 @@ def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
     return call
 
 
-_add, _multiply, _subtract = _wrapping(np.add), _wrapping(np.multiply), _wrapping(np.subtract)
+_add, _multiply, _subtract = (
+    _wrap_second_operand(np.add),
+    _wrap_second_operand(np.multiply),
+    _wrap_second_operand(np.subtract),
+)
 _remainder, _fmod, _floor_divide, _power = (
-    _wrapping(np.remainder),
-    _wrapping(np.fmod),
-    _wrapping(np.floor_divide),
-    _wrapping(np.power),
+    _wrap_second_operand(np.remainder),
+    _wrap_second_operand(np.fmod),
+    _wrap_second_operand(np.floor_divide),
+    _wrap_second_operand(np.power),
 )
 
 

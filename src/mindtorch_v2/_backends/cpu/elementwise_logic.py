@@ -9,14 +9,14 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 from .unsupported import not_implemented
-from .whole_numbers import wrapped
+from .whole_numbers import wrap_integer
 
 Operand = Any  # an array, or a Python number where the declaration allows one
 
 
 def _fits(number: Any, like: np.ndarray) -> Any:
     """A number wrapped to the integer type of `like`."""
-    return wrapped(number, like.dtype)
+    return wrap_integer(number, like.dtype)
 
 
 def _compare(name: str, ufunc: Any, ordered: bool) -> None:

@@ -16,7 +16,7 @@ _FORWARD: Any = ("backward", "ortho", "forward")
 _INVERSE: Any = ("forward", "ortho", "backward")
 
 
-def _transformed(self: np.ndarray, dim: Sequence[int], transform: Any, dtype: Any) -> np.ndarray:
+def _transform(self: np.ndarray, dim: Sequence[int], transform: Any, dtype: Any) -> np.ndarray:
     """`transform(array, axes)` over `dim`, whose result lies in memory in the order that `transform_order` gives."""
     order = transform_order(self.shape, self.strides, dim)
     done = transform(self.transpose(order), range(self.ndim - len(dim), self.ndim))
@@ -27,15 +27,15 @@ def _transformed(self: np.ndarray, dim: Sequence[int], transform: Any, dtype: An
 def fft_r2c(self: np.ndarray, dim: Sequence[int], normalization: int, onesided: bool) -> np.ndarray:
     dtype, norm = np.result_type(self.dtype, np.complex64), _FORWARD[normalization]
     if onesided:
-        return _transformed(self, dim, lambda a, axes: np.fft.rfftn(a, axes=axes, norm=norm), dtype)
-    return _transformed(self, dim, lambda a, axes: np.fft.fftn(a, axes=axes, norm=norm), dtype)
+        return _transform(self, dim, lambda a, axes: np.fft.rfftn(a, axes=axes, norm=norm), dtype)
+    return _transform(self, dim, lambda a, axes: np.fft.fftn(a, axes=axes, norm=norm), dtype)
 
 
 @kernel("_fft_c2r")
 def fft_c2r(self: np.ndarray, dim: Sequence[int], normalization: int, last_dim_size: int) -> np.ndarray:
     sizes = [*(self.shape[d] for d in dim[:-1]), last_dim_size]
     norm = _INVERSE[normalization]
-    return _transformed(self, dim, lambda a, axes: np.fft.irfftn(a, sizes, axes, norm), self.real.dtype)
+    return _transform(self, dim, lambda a, axes: np.fft.irfftn(a, sizes, axes, norm), self.real.dtype)
 
 
 @kernel("_fft_c2c")
@@ -43,7 +43,7 @@ def fft_c2c(self: np.ndarray, dim: Sequence[int], normalization: int, forward: b
     if not dim:
         return self.copy()
     if forward:
-        return _transformed(
+        return _transform(
             self, dim, lambda a, axes: np.fft.fftn(a, axes=axes, norm=_FORWARD[normalization]), self.dtype
         )
-    return _transformed(self, dim, lambda a, axes: np.fft.ifftn(a, axes=axes, norm=_INVERSE[normalization]), self.dtype)
+    return _transform(self, dim, lambda a, axes: np.fft.ifftn(a, axes=axes, norm=_INVERSE[normalization]), self.dtype)

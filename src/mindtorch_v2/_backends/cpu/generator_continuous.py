@@ -25,7 +25,7 @@ from .generator_cast import (
     not_implemented,
     require_floating,
 )
-from .generator_engine import GeneratorEngine, filled
+from .generator_engine import GeneratorEngine, fill_in_pieces
 from .generator_normal import serial_normals
 
 
@@ -58,7 +58,7 @@ def uniform(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, low: f
     count = count_of(shape)
     if low == 0.0 and high == 1.0 and kind.digits >= 24:
         unit = engine.unit64 if kind.digits == 53 else engine.unit32
-        return filled(count, kind.store, unit).reshape(shape)
+        return fill_in_pieces(count, kind.store, unit).reshape(shape)
     low_stored, high_stored = cast_scalar(low, kind), cast_scalar(high, kind)
 
     def piece(size: int) -> Array:
@@ -66,7 +66,7 @@ def uniform(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, low: f
         values[values == high_stored] = low_stored
         return values
 
-    return filled(count, kind.store, piece).reshape(shape)
+    return fill_in_pieces(count, kind.store, piece).reshape(shape)
 
 
 def _scale(engine: GeneratorEngine, size: int, kind: Kind, low: float, high: float) -> Array:
@@ -96,7 +96,7 @@ def exponential(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, la
         values *= scale
         return cast(values, kind)
 
-    return filled(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
 
 
 def geometric(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: float = 0.5) -> Array:
@@ -120,7 +120,7 @@ def geometric(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: f
                 return values.astype(np.int64).astype(kind.store)
         return cast(values, kind)
 
-    return filled(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
 
 
 def cauchy(
@@ -143,7 +143,7 @@ def cauchy(
         np.tan(values, out=values)
         return cast(fma64(values, float(sigma), float(median)), kind)
 
-    return filled(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
 
 
 def log_normal(
@@ -161,4 +161,4 @@ def log_normal(
             np.exp(values, out=values)
         return cast(values, kind)
 
-    return filled(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .generator_cast import Array, Kind, cast, count_of, is_floating, kind_of, not_implemented
 from .generator_continuous import exponential
-from .generator_engine import GeneratorEngine, filled
+from .generator_engine import GeneratorEngine, fill_in_pieces
 
 _INT64_MIN = -(1 << 63)
 _MASK_64 = (1 << 64) - 1
@@ -141,7 +141,7 @@ def _integers(engine: GeneratorEngine, shape: Any, kind: Kind, low: int, span: i
     def piece(size: int) -> Array:
         return _as_kind(_spread(engine, size, low, span), kind)
 
-    return filled(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
 
 
 def random_full(engine: GeneratorEngine, shape: Any, dtype: Any = np.int64) -> Array:
@@ -233,7 +233,7 @@ def bernoulli_scalar(engine: GeneratorEngine, shape: Any, dtype: Any = np.float3
     def piece(size: int) -> Array:
         return (engine.unit64(size) < p).astype(kind.store, copy=False)
 
-    return filled(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
 
 
 def bernoulli_array(engine: GeneratorEngine, p_array: Array, dtype: Any = np.float32) -> Array:

@@ -210,7 +210,7 @@ class GeneratorEngine:
         return out
 
 
-def filled(count: int, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
+def fill_in_pieces(count: int, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
     """``count`` elements of type ``store``, made by ``make`` piece by piece.
 
     ``make(size)`` returns the next ``size`` elements of the stream, already of

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .generator_cast import Array, Kind, cast, component, count_of, fma32, fma64, kind_of, require_floating
-from .generator_engine import CHUNK, GeneratorEngine, filled
+from .generator_engine import CHUNK, GeneratorEngine, fill_in_pieces
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -69,7 +69,7 @@ def _horner(coefficients: list[float], at: F64) -> F32:
     return value
 
 
-def _fused(a: F32, b: F64, c: F32) -> F32:
+def _fused_multiply_add(a: F32, b: F64, c: F32) -> F32:
     """float32 ``a*b + c`` rounded once; ``b`` is float32 values held wide."""
     wide = a.astype(np.float64)
     wide *= b
@@ -92,7 +92,7 @@ def _log32(x: F32) -> F32:
     wide = m.astype(np.float64)
     y = _horner(_LOG, wide)
     y *= m
-    y = _fused(y, square.astype(np.float64), exponent * _LN2_LOW)
+    y = _fused_multiply_add(y, square.astype(np.float64), exponent * _LN2_LOW)
     y -= square * _HALF
     m += y
     m += exponent * _LN2_HIGH
@@ -112,11 +112,11 @@ def _sincos32(x: F32) -> tuple[F32, F32]:
     wide = square.astype(np.float64)
     even = _horner(_COS, wide)
     even *= square
-    even = _fused(even, wide, square * -_HALF)
+    even = _fused_multiply_add(even, wide, square * -_HALF)
     even += _ONE
     odd = _horner(_SIN, wide)
     odd *= square
-    odd = _fused(odd, reduced.astype(np.float64), reduced)
+    odd = _fused_multiply_add(odd, reduced.astype(np.float64), reduced)
     swapped = (octant & np.int32(2)) != 0
     sine = np.where(swapped, even, odd)
     cosine = np.where(swapped, odd, even)
@@ -177,7 +177,7 @@ def _fill(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: flo
 
     rest = count % _BLOCK
     if not rest:
-        return filled(count, kind.store, piece)
+        return fill_in_pieces(count, kind.store, piece)
     out = np.empty(count, dtype=kind.store)
     whole = count - rest
     for start in range(0, whole, CHUNK):
@@ -270,4 +270,4 @@ def normal(
     def piece(size: int) -> Array:
         return cast(fma64(serial_normals(engine, size), std, mean), kind)
 
-    return filled(count, kind.store, piece).reshape(shape)
+    return fill_in_pieces(count, kind.store, piece).reshape(shape)

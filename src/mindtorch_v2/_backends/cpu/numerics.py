@@ -70,16 +70,16 @@ def histogram(
     if low == high:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, bins + 1, dtype=self.dtype)
-    return _counted(self, edges, weight, density), edges
+    return _histogram(self, edges, weight, density), edges
 
 
 @kernel("histogram.bins_tensor")
 def histogram_edges(self: np.ndarray, bins: np.ndarray, weight: np.ndarray | None, density: bool) -> Any:
     _check_histogram(self, weight)
-    return _counted(self, bins, weight, density), bins.copy()
+    return _histogram(self, bins, weight, density), bins.copy()
 
 
-def _counted(self: np.ndarray, edges: np.ndarray, weight: np.ndarray | None, density: bool) -> np.ndarray:
+def _histogram(self: np.ndarray, edges: np.ndarray, weight: np.ndarray | None, density: bool) -> np.ndarray:
     return histogramdd(self.reshape(-1, 1), [edges], weight, density)
 
 

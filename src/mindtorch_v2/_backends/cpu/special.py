@@ -84,7 +84,7 @@ def _chebyshev(k: int, x: np.ndarray, now: np.ndarray, before: np.ndarray) -> np
     return 2 * x * now - before
 
 
-def _shifted(polynomial: Function) -> Function:
+def _shift_argument(polynomial: Function) -> Function:
     return lambda x, n: polynomial(2 * x - 1, n)
 
 
@@ -94,7 +94,7 @@ _V = _recurrence(lambda x: 2 * x - 1, _chebyshev, lambda angle, n: np.cos((n + 0
 _W = _recurrence(lambda x: 2 * x + 1, _chebyshev, lambda angle, n: np.sin((n + 0.5) * angle) / np.sin(angle / 2))
 for _letter, _polynomial in (("t", _T), ("u", _U), ("v", _V), ("w", _W)):
     _register(f"special_chebyshev_polynomial_{_letter}", _polynomial)
-    _register(f"special_shifted_chebyshev_polynomial_{_letter}", _shifted(_polynomial))
+    _register(f"special_shifted_chebyshev_polynomial_{_letter}", _shift_argument(_polynomial))
 _register(
     "special_hermite_polynomial_h", _recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before))
 )

@@ -82,14 +82,14 @@ def i1e(x: np.ndarray) -> np.ndarray:
 
 
 def i0(x: np.ndarray) -> np.ndarray:
-    return _grown(i0e(x), x)
+    return _multiply_by_exp(i0e(x), x)
 
 
 def i1(x: np.ndarray) -> np.ndarray:
-    return _grown(i1e(x), x)
+    return _multiply_by_exp(i1e(x), x)
 
 
-def _grown(scaled: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _multiply_by_exp(scaled: np.ndarray, x: np.ndarray) -> np.ndarray:
     """scaled * exp(|x|) without an early overflow; nan at infinity, as in PyTorch."""
     half = np.exp(np.abs(x) / 2)
     return scaled * half * half

@@ -23,7 +23,7 @@ _C_TYPES = {
 }
 
 
-def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
+def wrap_integer(number: Any, dtype: np.dtype[Any]) -> Any:
     """A Python integer as one of the integer type; anything else, and every number beside other types, as it is."""
     if not isinstance(number, int) or isinstance(number, bool) or dtype.kind not in "iu":
         return number

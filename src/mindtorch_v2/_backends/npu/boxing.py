@@ -82,7 +82,7 @@ def box(op: Op) -> Boxed:
     if op.name in PROGRAMS:
         return _with_checks(op, PROGRAMS[op.name])
     if op.name in ops.ROWS:
-        return _writing(op) if op.writes else _Functional(op).boxed()
+        return _box_writing(op) if op.writes else _Functional(op).boxed()
     if source is not None and source.name in ops.ROWS:
         return _Inplace(op, source).boxed()
     if source is not None and source.name in PROGRAMS:
@@ -315,7 +315,7 @@ class _Inplace(_RowKernel):
         return self.choose(args).plan(args, [target], None, True, True) if fits else None
 
 
-def _writing(op: Op) -> Boxed:
+def _box_writing(op: Op) -> Boxed:
     """An op that is declared in place: its operator writes into the first operand."""
     row = Row(ops.ROWS[op.name], op, 0)
     device_of = placement(op)

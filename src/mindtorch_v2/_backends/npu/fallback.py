@@ -61,17 +61,17 @@ def fallback(op: Op, why: str) -> Boxed:
     cpu: list[Boxed] = []
     device_of = placement(op)
 
-    def moved(x: Any) -> Any:
+    def move(x: Any) -> Any:
         if isinstance(x, Tensor):
             return to_host(x) if x._keys & NPU else x
-        return [moved(v) for v in x] if x.__class__ in (list, tuple) and any(isinstance(v, Tensor) for v in x) else x
+        return [move(v) for v in x] if x.__class__ in (list, tuple) and any(isinstance(v, Tensor) for v in x) else x
 
     def boxed(*args: Any) -> Any:
         device = device_of(args)
         _tell(op, why)
         if not cpu:
             cpu.append(COMPOSITES.get(op.name) or box_cpu(op))
-        given: list[Any] = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
+        given: list[Any] = [_device.CPU if isinstance(x, _device.device) else move(x) for x in args]
         result = cpu[0](*given)
         for i in written:
             if isinstance(args[i], Tensor) and args[i]._keys & NPU:

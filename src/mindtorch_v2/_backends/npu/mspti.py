@@ -138,7 +138,7 @@ class ActivityTimes:
         return getattr(self._own, "active", False)
 
     @contextlib.contextmanager
-    def _owning(self) -> Iterator[None]:
+    def _own_launches(self) -> Iterator[None]:
         """Launches of this thread are this object's own."""
         self._own.active = True
         if native.launcher is not None:
@@ -181,7 +181,7 @@ class ActivityTimes:
 
     def _anchor(self, index: int) -> None:
         bind(index)
-        with self._owning():
+        with self._own_launches():
             self.marks.anchor(index)
             stream = streams.side_stream(index)
             self._launch_own(index)
@@ -198,7 +198,7 @@ class ActivityTimes:
         """Launches a small kernel between two marks, and waits for nothing."""
         index = streams.current_index()
         try:
-            with self._owning():
+            with self._own_launches():
                 stream = streams.side_stream(index)
                 first = self.marks.mark(stream)
                 number = self._launch_own(index)

@@ -66,7 +66,7 @@ def build_store(recording: Recording) -> EventStore:
     dropped = window.refused + sum(thread.lost() for thread in threads) + excess + lost_memory
     strings = _Strings()
     owned_inputs = np.array([owned.inputs for owned in window.owned], np.int64)[: len(owned_rows)]
-    tables = _described(window, columns, strings, owned_inputs)
+    tables = _fill_side_tables(window, columns, strings, owned_inputs)
     columns, infos = _with_devices(window, columns, strings, infos)
     columns, memory["row"], scratch["row"], given_rows, owned_rows = in_order(
         columns, memory["row"], scratch["row"], given_rows, owned_rows
@@ -91,7 +91,7 @@ def build_store(recording: Recording) -> EventStore:
     )
 
 
-def _described(
+def _fill_side_tables(
     window: Window, columns: dict[str, np.ndarray], strings: _Strings, owned_inputs: np.ndarray
 ) -> dict[str, Any]:
     """Turns the columns into indices of the store's side tables, which are returned by name, and adds the steps."""

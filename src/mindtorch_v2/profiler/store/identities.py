@@ -32,12 +32,12 @@ class Identities:
         order = np.argsort(time, kind="stable")
         # what has no elements has no memory; PyTorch counts that as one block more
         empty = np.concatenate([np.zeros(len(store.memory), bool), *map(_is_empty, (store.references, store.owned))])
-        allocations = _numbered(np.where(empty, _BY_ADDRESS, block), empty | (block != 0), order, 1)
+        allocations = _ids_of(np.where(empty, _BY_ADDRESS, block), empty | (block != 0), order, 1)
         allocations[empty] = MISSING
-        whole = _joined(tensor, block)
+        whole = _linked_groups(tensor, block)
         known = np.isin(whole, whole[len(store.memory) :][block[len(store.memory) :] != 0]) & (block != 0)
         shapes_and_memory = len(store.references) > 0
-        ids = _numbered(whole, known, order, 0) if shapes_and_memory else np.full(len(block), MISSING)
+        ids = _ids_of(whole, known, order, 0) if shapes_and_memory else np.full(len(block), MISSING)
         self.memory_ids, self.reference_ids, self.owned_ids = np.split(ids, lengths)
         self.memory_allocations, self.reference_allocations, self.owned_allocations = np.split(allocations, lengths)
 
@@ -52,7 +52,7 @@ def _is_empty(table: Table) -> np.ndarray:
     return (table.block <= 0) & (table.address == 0) & (table.tensor > 0) & (table.device_type != DeviceType.Meta)
 
 
-def _numbered(keys: np.ndarray, known: np.ndarray, order: np.ndarray, first: int) -> np.ndarray:
+def _ids_of(keys: np.ndarray, known: np.ndarray, order: np.ndarray, first: int) -> np.ndarray:
     """Numbers for the keys, from `first` on in the given order; MISSING where they are not known."""
     made = np.full(len(keys), MISSING, np.int64)
     ordered = order[known[order]]
@@ -63,7 +63,7 @@ def _numbered(keys: np.ndarray, known: np.ndarray, order: np.ndarray, first: int
     return made
 
 
-def _joined(tensor: np.ndarray, block: np.ndarray) -> np.ndarray:
+def _linked_groups(tensor: np.ndarray, block: np.ndarray) -> np.ndarray:
     """Per row a number that rows share which are linked by a tensor or by a block, directly or through others."""
     tensors, blocks = np.unique(tensor, return_inverse=True)[1], np.unique(block, return_inverse=True)[1]
     label = np.arange(len(tensor), dtype=np.int64)

@@ -79,11 +79,11 @@ class _Joiner:
             threads=list(self.threads),
             modules=self.modules,
             stacks=StackTable(_one(self.stacks, STACK_FIELDS)),
-            memory=MemoryTable(_sorted(memory, "time_ns")),
-            scratch=MemoryTable(_sorted(scratch, "time_ns")),
+            memory=MemoryTable(_sort_by(memory, "time_ns")),
+            scratch=MemoryTable(_sort_by(scratch, "time_ns")),
             held=HeldTable(_one(self.held, HELD_FIELDS)),
-            references=ReferenceTable(_sorted(references, "row")),
-            owned=OwnedTable(_sorted(owned, "time_ns")),
+            references=ReferenceTable(_sort_by(references, "row")),
+            owned=OwnedTable(_sort_by(owned, "time_ns")),
             metadata=metadata,
         )
 
@@ -92,7 +92,9 @@ class _Joiner:
         threads = self._numbers(self.threads, store.threads)
         module_base = len(self.modules)
         self.modules += [m._replace(parent=m.parent + module_base if m.parent >= 0 else -1) for m in store.modules]
-        self.stacks.append({"parent": _shifted(store.stacks.parent, self.nodes), "frame": strings[store.stacks.frame]})
+        self.stacks.append(
+            {"parent": _shift_index(store.stacks.parent, self.nodes), "frame": strings[store.stacks.frame]}
+        )
         events = dict(store.columns)
         events["name"], events["overload"], events["category"] = (
             strings[store.name],
@@ -102,18 +104,18 @@ class _Joiner:
         events["thread"] = threads[store.thread]
         inputs = self._numbers(self.inputs, store.inputs)
         events["inputs"] = inputs[store.columns["inputs"]]
-        events["stack"] = _shifted(store.stack, self.nodes)
-        events["module"] = _shifted(store.module, module_base)
+        events["stack"] = _shift_index(store.stack, self.nodes)
+        events["module"] = _shift_index(store.module, module_base)
         for name in ROW_COLUMNS:
-            events[name] = _shifted(events[name], self.rows)
+            events[name] = _shift_index(events[name], self.rows)
         self.events.append(events)
         for parts, table in ((self.memory, store.memory), (self.scratch, store.scratch)):
-            parts.append({**table.columns, "thread": threads[table.thread], "row": _shifted(table.row, self.rows)})
+            parts.append({**table.columns, "thread": threads[table.thread], "row": _shift_index(table.row, self.rows)})
         self.held.append(store.held.columns)
         given, owned = store.references, store.owned
-        self.references.append({**given.columns, "row": _shifted(given.row, self.rows)})
+        self.references.append({**given.columns, "row": _shift_index(given.row, self.rows)})
         indices = {"class_name": strings[owned.class_name], "name": strings[owned.name], "inputs": inputs[owned.inputs]}
-        self.owned.append({**owned.columns, **indices, "row": _shifted(owned.row, self.rows)})
+        self.owned.append({**owned.columns, **indices, "row": _shift_index(owned.row, self.rows)})
         self.nodes += len(store.stacks)
         self.rows += len(store)
 
@@ -127,10 +129,10 @@ def _one(parts: Sequence[Mapping[str, np.ndarray]], fields: tuple[Field, ...]) -
     return {f.name: np.concatenate([part[f.name] for part in parts]) for f in fields}
 
 
-def _sorted(columns: Mapping[str, np.ndarray], by: str) -> dict[str, np.ndarray]:
+def _sort_by(columns: Mapping[str, np.ndarray], by: str) -> dict[str, np.ndarray]:
     order = np.argsort(columns[by], kind="stable")
     return {n: c[order] for n, c in columns.items()}
 
 
-def _shifted(index: np.ndarray, base: int) -> np.ndarray:
+def _shift_index(index: np.ndarray, base: int) -> np.ndarray:
     return np.where(index >= 0, index + base, -1).astype(np.int32)

@@ -21,7 +21,7 @@ def joined_processes(own: EventStore, others: Sequence[EventStore]) -> EventStor
     base = max((thread.number for thread in own.threads), default=0)
     for index, other in enumerate(others, 1):
         names[str(other.metadata.pid)] = f"{other.metadata.process_name} {other.metadata.pid}"
-        parts.append(_moved(other, clock_shift(own.metadata, other.metadata), base, index))
+        parts.append(_shift_times(other, clock_shift(own.metadata, other.metadata), base, index))
         base += max((thread.number for thread in other.threads), default=0)
     meta = own.metadata
     dropped = sum(part.metadata.dropped_events for part in parts)
@@ -38,7 +38,7 @@ def clock_shift(own: Metadata, other: Metadata) -> int:
     return other.epoch_offset_ns - own.epoch_offset_ns
 
 
-def _moved(store: EventStore, shift: int, base: int, index: int) -> EventStore:
+def _shift_times(store: EventStore, shift: int, base: int, index: int) -> EventStore:
     columns = dict(store.columns)
     for name in ("start_ns", "end_ns"):
         columns[name] = columns[name] + shift

@@ -54,7 +54,7 @@ def save(store: EventStore, path: str | os.PathLike[str], sync: bool = True) -> 
     after."""
     with atomic_file(path, sync=sync, seekable=True) as out:
         out.write(bytes(_HEADER_SIZE))
-        directory = [_written(out, *section) for section in _sections(store)]
+        directory = [_write_part(out, *section) for section in _sections(store)]
         text = json.dumps({"sections": directory}, separators=(",", ":")).encode()
         at = _pad(out)
         out.write(text)
@@ -69,7 +69,7 @@ def _pad(out: IO[bytes]) -> int:
     return out.tell()
 
 
-def _written(out: IO[bytes], name: str, data: memoryview | bytes, description: dict[str, Any]) -> dict[str, Any]:
+def _write_part(out: IO[bytes], name: str, data: memoryview | bytes, description: dict[str, Any]) -> dict[str, Any]:
     at = _pad(out)
     out.write(data)
     return {"name": name, "offset": at, "bytes": len(data), "crc32": zlib.crc32(data), **description}
