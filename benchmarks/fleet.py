@@ -1,4 +1,4 @@
-"""Profiles of many ranks: time and memory of reading them, by the number of files.
+"""Profiles of many ranks: time and memory of reading them, by the count of files.
 
     python benchmarks/fleet.py [--ranks 64 128 256] [--events 100000] [--workers 2] [--keep DIR]
 

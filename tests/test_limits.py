@@ -51,7 +51,7 @@ def sources() -> dict[str, str]:
 
 
 def native_sources() -> dict[str, int]:
-    """The number of lines of every C file."""
+    """The count of lines of every C file."""
     found = [path for pattern in ("*.c", "*.h", "*.inc") for path in (ROOT / "src").rglob(pattern)]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in found}
 
@@ -64,7 +64,7 @@ def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 @cache
 def functions() -> dict[str, int]:
-    """The number of lines of every function's body, by path and name; of several of one name in a file the longest.
+    """The count of lines of every function's body, by path and name; of several of one name in a file the longest.
 
     Tables of cases for the comparison with PyTorch are written as functions, and are as long as their subject.
     """

@@ -1,4 +1,4 @@
-"""Records which events of PyTorch carry which sequence numbers. Needs torch==2.13.0; the tests themselves do not.
+"""Records which events of PyTorch carry which sequence ids. Needs torch==2.13.0; the tests themselves do not.
 
 python scripts/oracle/record_sequence_numbers.py
 """

@@ -23,13 +23,18 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 GUIDES = (
     "profiler",
+    "mindprof",
+    "distributed",
     "npu",
+    "differences-from-pytorch",
+    "programs",
+    "overhead",
+    "onednn",
     "architecture",
     "adding-an-op",
-    "differences-from-pytorch",
+    "adding-a-device",
     "trace-format",
     "store-format",
-    "overhead",
     "dependencies",
 )
 INDEX = """# mindtorch_v2

@@ -1,7 +1,7 @@
 """Files that appear whole or not at all: the one way in which anything is saved.
 
 What is written goes to a file of its own in the target's directory, with a name that nobody can foresee, which then
-replaces the target by a rename. So a reader sees the old contents or the new ones, any number of writers may
+replaces the target by a rename. So a reader sees the old contents or the new ones, any count of writers may
 save to one path, and an error leaves what was there before.
 
 The temporary file is locked (flock) while its writer lives. A later write to the same path removes temporary files

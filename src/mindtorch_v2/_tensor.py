@@ -139,7 +139,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
     def dim(self) -> int:
-        """The number of dimensions.
+        """The count of dimensions.
 
         >>> torch.zeros(2, 3).dim()
         2
@@ -150,7 +150,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions.
+        """The count of dimensions.
 
         >>> torch.zeros(2, 3).ndim
         2
@@ -158,7 +158,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return self._array.ndim
 
     def numel(self) -> int:
-        """The number of elements.
+        """The count of elements.
 
         >>> torch.zeros(2, 3).nelement()
         6

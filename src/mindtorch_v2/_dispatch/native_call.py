@@ -129,7 +129,7 @@ def native_call(plan: CallPlan, names: list[str], form: str, function: Any) -> A
         steps=None if plan.steps is None else _steps(plan.steps),
         below_autograd=plan.below_autograd,
         enters_below=form == "function" and op.is_factory and op.family in ("creation", "random"),
-        is_numbered=op.has_sequence_id,
+        has_sequence_id=op.has_sequence_id,
         gradient=None if plan.gradient is None else _gradient(plan.gradient, op.derivative),
         loop=_LOOPS.get(_LOOP_OF_OP.get(op.name, ""), 0),
     )

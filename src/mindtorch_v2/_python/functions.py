@@ -91,7 +91,7 @@ def is_complex(input: Tensor) -> bool:
 
 @overridable
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """The count of elements.
 
     >>> torch.numel(torch.zeros(2, 3))
     6

@@ -47,7 +47,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets digits after the point, the number of elements from which only edges are printed, how many elements an edge
+    """Sets digits after the point, the count of elements from which only edges are printed, how many elements an edge
     has, the width of lines, one of the profiles "default", "short" and "full", and whether exponents are used (None:
     as needed).
 

@@ -18,7 +18,7 @@ def _clamp_by_zero(x: Any) -> Any:
 
 
 class Binomial(Trials):
-    """The number of successes in `total_count` trials of probability `probs`.
+    """The count of successes in `total_count` trials of probability `probs`.
 
     >>> d = torch.distributions.Binomial(4, torch.tensor(0.5))
     >>> d.mean, d.sample((3,)).shape

@@ -16,7 +16,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Distribution):
-    """The number of failures before the first success, which has the probability `probs`.
+    """The count of failures before the first success, which has the probability `probs`.
 
     >>> d = torch.distributions.Geometric(torch.tensor(0.5))
     >>> d.mean, d.sample((3,)).shape

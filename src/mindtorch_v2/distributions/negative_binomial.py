@@ -15,7 +15,7 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Trials):
-    """The number of successes of probability `probs` before `total_count` failures.
+    """The count of successes of probability `probs` before `total_count` failures.
 
     >>> d = torch.distributions.NegativeBinomial(torch.tensor(3.), torch.tensor(0.5))
     >>> d.mean, d.sample((3,)).shape

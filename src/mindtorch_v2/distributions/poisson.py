@@ -16,7 +16,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """The number of events of which `rate` are expected.
+    """The count of events of which `rate` are expected.
 
     >>> d = torch.distributions.Poisson(torch.tensor(4.))
     >>> d.mean, d.sample((3,)).shape

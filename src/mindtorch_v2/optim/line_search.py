@@ -40,7 +40,7 @@ def strong_wolfe(
     probe: Probe, t: Any, direction: Tensor, f: float, g: Tensor, slope: Tensor, most: int
 ) -> tuple[float, Tensor, Any, int]:
     """Searches from loss `f`, gradient `g` and slope at 0 in at most `most` steps; returns loss, gradient, position
-    and the number of evaluations. Slopes, and so positions between two points, are tensors: they have the
+    and the count of evaluations. Slopes, and so positions between two points, are tensors: they have the
     parameters' precision.
     """
     start = _Point(0.0, f, g, slope)

@@ -8,7 +8,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._dispatch.bind import make_call
 from mindtorch_v2._ops import table
 
-# PyTorch gives no gradient for integers. (The number of elements of a range is another matter.)
+# PyTorch gives no gradient for integers. (The count of elements of a range is another matter.)
 INEXACT_ONLY = {"elu_backward", "leaky_relu_backward", "softplus_backward"}
 TAKING_NUMBERS = [
     name

@@ -1,4 +1,4 @@
-"""Calls whose sequence numbers are compared with PyTorch's; see `scripts/oracle/record_sequence_numbers.py`."""
+"""Calls whose sequence ids are compared with PyTorch's; see `scripts/oracle/record_sequence_numbers.py`."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ F.max_pool2d(im.clone().requires_grad_(),2).sum().backward()
 
 
 def numbered_events(torch: Any, np: Any, call: str) -> list[list[Any]]:
-    """The events of a call that carry a sequence number, as [name, number after the one that the first node gets].
+    """The events of a call that carry a sequence id, as [name, number after the one that the first node gets].
     Steps inside kernels carry none in PyTorch, so these lists do not depend on which kernel was chosen.
     """
     space = {"torch": torch, "np": np}

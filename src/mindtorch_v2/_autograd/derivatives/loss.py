@@ -130,7 +130,7 @@ def _times_weight(t: Any, weight: Any) -> Any:
 
 
 def _mean_if_asked(t: Any, reduction: int) -> Any:
-    """Divided by the number of elements for a mean; in place where nobody differentiates it."""
+    """Divided by the count of elements for a mean; in place where nobody differentiates it."""
     if reduction != MEAN:
         return t
     return aten.div(t, t.numel()) if grad_enabled() else aten.div_(t, t.numel())

@@ -29,7 +29,7 @@ def norm_grad(g: Any, self: Any, p: float, norm: Any, dim: Any = None, keepdim: 
     if not (dim is None or len(dim) == 0) or (keepdim and self.dim()):
         g, norm = restore_dim(g, dim, keepdim, self.dim()), restore_dim(norm, dim, keepdim, self.dim())
     if p == 0:
-        return None  # the number of elements that are not zero does not change
+        return None  # the count of elements that are not zero does not change
     if p == 1:
         return aten.mul(aten.sgn(self), g)
     if p == 2:

@@ -50,7 +50,7 @@ def _batch_norm_impl_index(
     eps: float,
     cudnn_enabled: bool,
 ) -> tuple[Any, ...]:
-    """The last two results are workspace and the number of the implementation: there is one."""
+    """The last two results are workspace and the count of the implementation: there is one."""
     channels = input.shape[1] if input.dim() > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     reserve = aten.empty((0,), dtype=dt.uint8, device=input.device)

@@ -75,7 +75,7 @@ def relu_step(projected: Any, hidden: Hidden, w: Weights) -> Hidden:
     return (aten.relu(aten.add_(aten.linear(hidden[0], w.w_hh, w.b_hh), projected)),)
 
 
-LSTM_MODE = 2  # the number of an LSTM among the kinds of recurrent layers
+LSTM_MODE = 2  # the count of an LSTM among the kinds of recurrent layers
 STEPS: dict[str, Step] = {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": tanh_step, "rnn_relu": relu_step}
 
 

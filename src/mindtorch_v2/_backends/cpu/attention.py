@@ -29,7 +29,7 @@ def _group_heads(a: np.ndarray, heads: int) -> np.ndarray:
 
 
 def _future(scores: np.ndarray, first: int) -> None:
-    """Hides the keys after each query; `first` is the number of the first row.
+    """Hides the keys after each query; `first` is the count of the first row.
 
     Columns before it are seen by all rows.
     """

@@ -1,4 +1,4 @@
-"""Convolution on arrays: the forward map, and its transposes with respect to input and weight, in any number of
+"""Convolution on arrays: the forward map, and its transposes with respect to input and weight, in any count of
 dimensions.
 
 An image is unrolled into columns, one row per (channel, kernel position), so that the sum over both becomes one matrix

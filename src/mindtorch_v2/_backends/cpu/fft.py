@@ -10,7 +10,7 @@ import numpy as np
 from ..._dispatch.registry import kernel
 from ..._ops.fft import transform_order
 
-# PyTorch's normalization: 0 none, 1 by the root of the number of points, 2 by their number; in numpy's words for each
+# PyTorch's normalization: 0 none, 1 by the root of the count of points, 2 by their number; in numpy's words for each
 # direction.
 _FORWARD: Any = ("backward", "ortho", "forward")
 _INVERSE: Any = ("forward", "ortho", "backward")

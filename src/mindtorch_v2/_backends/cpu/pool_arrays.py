@@ -101,7 +101,7 @@ def _best_of_four(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) ->
 
 
 def _best_of(parts: list[np.ndarray], whole: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The elementwise maximum and the number of the part it comes from. Unless the parts are `whole`, the windows
+    """The elementwise maximum and the count of the part it comes from. Unless the parts are `whole`, the windows
     reach into padding, and those in which nothing exceeds it get the number after the last.
     """
     number = np.min_scalar_type(len(parts))

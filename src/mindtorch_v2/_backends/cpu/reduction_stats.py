@@ -21,7 +21,7 @@ _LONG_DOT = 4096  # a longer inner product is cut into pieces, so that its error
 
 # --- variance
 def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tuple[Any, Any, int]:
-    """The variance over `dim` and the mean with its dimensions kept, in float32 or wider, and the number of
+    """The variance over `dim` and the mean with its dimensions kept, in float32 or wider, and the count of
     elements.
     """
     if self.dtype.kind not in "fc":

@@ -34,7 +34,7 @@ COPY_NAMES = {
 
 
 class Mark(NamedTuple):
-    """A recorded event: its device, and the number of the base that its time is counted from."""
+    """A recorded event: its device, and the count of the base that its time is counted from."""
 
     event: int
     device: int

@@ -254,8 +254,8 @@ def unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -
     found = masked_select(values, is_new)
     inverse = counts = new_tensor((0,), dt.int64, self.device)
     if return_inverse:
-        numbered = run("sub.Tensor", run("cumsum", is_new, 0, None), 1, 1)
-        inverse = run("scatter.src", numbered, 0, positions, numbered)
+        ranks = run("sub.Tensor", run("cumsum", is_new, 0, None), 1, 1)
+        inverse = run("scatter.src", ranks, 0, positions, ranks)
         inverse = view(inverse, inverse._array.reshape(self._array.shape))
     if return_counts:
         starts = view(positions, nonzero(is_new)._array[:, 0])

@@ -45,8 +45,7 @@ static int find_boxed(Call *call, Arguments *arguments, long device)
         return FALLBACK;
     if (!call->boxed || call->boxed_key != device) {
         PyObject *kernels = PyObject_GetAttrString(call->op, "backends");
-        PyObject *found =
-            kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, key_number(device)) : NULL;
+        PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, boxed_key(device)) : NULL;
         Py_XINCREF(found);
         Py_XSETREF(call->boxed, found);
         call->boxed_key = device;
@@ -64,7 +63,7 @@ static int choose_kernel(Call *call, Arguments *arguments)
         return FALLBACK;
     bool no_grad = thread_has_no_grad();
     long device = arguments->keys & KEY_DEVICES;
-    arguments->sequence_nr = no_grad || !call->is_numbered ? -1 : 0;
+    arguments->sequence_nr = no_grad || !call->has_sequence_id ? -1 : 0;
     arguments->grad = arguments->keys & KEY_GRAD && !no_grad && call->gradient.node;
     arguments->boxed = NULL;
     if (arguments->keys & ~(KEY_DEVICES | KEY_GRAD))

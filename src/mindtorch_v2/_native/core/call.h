@@ -99,7 +99,7 @@ typedef struct {
     int loop;             /* which loop of loops.c computes a few elements; 0: none */
     unsigned casting;     /* parameters of one type, as bits */
     PyObject *tuple_type; /* of several outputs; NULL for a plain tuple */
-    bool wants_inexact, joins, is_view, is_graph_view, writes, has_steps, below_autograd, enters_below, is_numbered;
+    bool wants_inexact, joins, is_view, is_graph_view, writes, has_steps, below_autograd, enters_below, has_sequence_id;
     Gradient gradient;
     Steps steps;
 } Call;
@@ -130,13 +130,13 @@ extern long mode_word;    /* as SPACE["_mode"] */
 extern Core *active_core; /* the recorder, where it is the observer and a native one */
 extern PyTypeObject *array_class;
 extern PyObject *next_sequence_nr; /* a list of one number */
-extern PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_device,
+extern PyObject *settle, *explain, *as_array, *check_writable, *type_by_numpy_id, *bool_type, *cpu_device,
     *resolve_device;
 bool thread_has_no_grad(void);
 bool is_plain_call(void);   /* nobody wants calls to go the general way */
 bool asks_subclasses(void); /* a subclass of Tensor exists that is asked before operators */
 bool is_inexact(PyObject *dtype);
-PyObject *key_number(long key);                /* borrowed: the keys of a tensor without gradient on one device */
+PyObject *boxed_key(long key);                 /* borrowed: the keys of a tensor without gradient on one device */
 PyObject *cpu_tensor_keys(void);               /* borrowed */
 const ArrayFields *fields_of(PyObject *array); /* NULL where it cannot be read */
 PyObject *shape_of(PyObject *array);

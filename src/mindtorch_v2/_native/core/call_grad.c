@@ -81,7 +81,7 @@ static PyObject *saved_result(PyObject *output)
             return NULL;
         Py_SETREF(made->storage, storage);
     }
-    Tensor *alias = tensor_of(made->array, key_number(PyLong_AsLong(made->keys) & KEY_DEVICES), made->dtype);
+    Tensor *alias = tensor_of(made->array, boxed_key(PyLong_AsLong(made->keys) & KEY_DEVICES), made->dtype);
     if (alias) {
         Py_INCREF(made->device);
         Py_SETREF(alias->device, made->device);
@@ -184,7 +184,7 @@ static int describe_output(Node *node, const Tensor *made)
     long device = PyLong_AsLong(made->keys) & KEY_DEVICES;
     if (device == KEY_CPU)
         return 0;
-    return PyObject_SetAttrString((PyObject *)node, "key", key_number(device)) < 0
+    return PyObject_SetAttrString((PyObject *)node, "key", boxed_key(device)) < 0
                    || PyObject_SetAttrString((PyObject *)node, "device", made->device) < 0
                ? -1
                : 0;
@@ -202,7 +202,7 @@ static int describe_outputs(Node *node, PyObject *made)
         else {
             const Tensor *tensor = (const Tensor *)item;
             spec = Py_BuildValue("(NOO)", shape_of(tensor->array), tensor->dtype,
-                                 key_number(PyLong_AsLong(tensor->keys) & KEY_DEVICES));
+                                 boxed_key(PyLong_AsLong(tensor->keys) & KEY_DEVICES));
         }
         if (spec)
             PyTuple_SET_ITEM(specs, i, spec);
@@ -336,8 +336,7 @@ bool writes_history(const Call *call, const Arguments *arguments)
 static PyObject *copy_target(Tensor *target)
 {
     PyObject *array = PyObject_CallMethod(target->array, "copy", "s", "K");
-    Tensor *kept =
-        array ? tensor_of(array, key_number(PyLong_AsLong(target->keys) & KEY_DEVICES), target->dtype) : NULL;
+    Tensor *kept = array ? tensor_of(array, boxed_key(PyLong_AsLong(target->keys) & KEY_DEVICES), target->dtype) : NULL;
     Py_XDECREF(array);
     if (kept && target->edge != Py_None && attach(kept, held(target->edge)) < 0)
         Py_CLEAR(kept);

@@ -6,19 +6,19 @@
 /* The element type that an array has (borrowed), or NULL with an error set. */
 static PyObject *type_of_array(PyObject *array)
 {
-    PyObject *number;
+    PyObject *numpy_id;
     const ArrayFields *fields = fields_of(array);
     if (fields)
-        number = PyLong_FromLong(((const DescrFields *)fields->descr)->type_num);
+        numpy_id = PyLong_FromLong(((const DescrFields *)fields->descr)->type_num);
     else {
         PyObject *dtype = PyObject_GetAttrString(array, "dtype");
-        number = dtype ? PyObject_GetAttrString(dtype, "num") : NULL;
+        numpy_id = dtype ? PyObject_GetAttrString(dtype, "num") : NULL;
         Py_XDECREF(dtype);
     }
-    PyObject *found = number ? PyDict_GetItemWithError(type_by_number, number) : NULL;
-    if (!found && number && !PyErr_Occurred())
-        PyErr_SetObject(PyExc_KeyError, number);
-    Py_XDECREF(number);
+    PyObject *found = numpy_id ? PyDict_GetItemWithError(type_by_numpy_id, numpy_id) : NULL;
+    if (!found && numpy_id && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, numpy_id);
+    Py_XDECREF(numpy_id);
     return found;
 }
 
@@ -75,7 +75,7 @@ static PyObject *make_tensor(const Call *call, const Arguments *arguments, PyObj
     if (!call->is_view && !(array = whole_array(array)))
         return NULL;
     PyObject *dtype = result_type(call, arguments, array);
-    Tensor *made = dtype ? tensor_of(array, key_number(arguments->keys & KEY_DEVICES), dtype) : NULL;
+    Tensor *made = dtype ? tensor_of(array, boxed_key(arguments->keys & KEY_DEVICES), dtype) : NULL;
     Py_DECREF(array);
     if (made && call->is_view && become_view(call, made, (Tensor *)arguments->bound[0]) < 0)
         Py_CLEAR(made);

@@ -4,7 +4,7 @@
 #include "recorder/inline.h"
 
 PyTypeObject *tensor_class, *parameter_class, *array_class;
-PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_device, *resolve_device;
+PyObject *settle, *explain, *as_array, *check_writable, *type_by_numpy_id, *bool_type, *cpu_device, *resolve_device;
 PyObject *next_sequence_nr;
 long mode_word;
 Core *active_core;
@@ -148,14 +148,14 @@ bool is_plain_call(void)
     return !(mode_word & ~(KEY_NO_GRAD | KEY_OBSERVED));
 }
 
-PyObject *key_number(long key)
+PyObject *boxed_key(long key)
 {
     return device_keys[key && !(key & (key - 1)) ? 1 + __builtin_ctzl((unsigned long)key) : 0];
 }
 
 PyObject *cpu_tensor_keys(void)
 {
-    return key_number(KEY_CPU);
+    return boxed_key(KEY_CPU);
 }
 
 /* Whether a view is all that is left of what it views: the tensor and the array are held by nothing else. */
@@ -208,12 +208,12 @@ static int make_keys(void)
 PyObject *calls_setup(PyObject *module, PyObject *args)
 {
     /* setup_calls(Tensor, Parameter, ndarray, whether arrays can be read directly, explain, asarray, check_writable,
-     * types by number, bool type, inexact types, sequence, default type, settle, CPU, resolve) */
+     * types by numpy's id, bool type, inexact types, sequence, default type, settle, CPU, resolve) */
     PyObject *tensor, *parameter, *array, *inexact, *default_type;
     int known;
     (void)module;
     if (!PyArg_ParseTuple(args, "OOOpOOOO!OO!O!OOOO", &tensor, &parameter, &array, &known, &explain, &as_array,
-                          &check_writable, &PyDict_Type, &type_by_number, &bool_type, &PyTuple_Type, &inexact,
+                          &check_writable, &PyDict_Type, &type_by_numpy_id, &bool_type, &PyTuple_Type, &inexact,
                           &PyList_Type, &next_sequence_nr, &default_type, &settle, &cpu_device, &resolve_device))
         return NULL;
     if (!PyType_Check(tensor) || !PyType_Check(parameter)
@@ -223,8 +223,8 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 32 inexact types");
         return NULL;
     }
-    PyObject *kept[] = {settle,           explain, as_array,  check_writable, type_by_number, bool_type,
-                        next_sequence_nr, tensor,  parameter, array,          cpu_device,     resolve_device};
+    PyObject *kept[] = {settle,           explain, as_array,  check_writable, type_by_numpy_id, bool_type,
+                        next_sequence_nr, tensor,  parameter, array,          cpu_device,       resolve_device};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]); /* for the life of the process */
     tensor_class = (PyTypeObject *)tensor;

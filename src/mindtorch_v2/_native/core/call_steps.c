@@ -26,7 +26,7 @@ static PyObject *run_inside(const Call *call, Arguments *arguments, int begun)
 static int begin_step(const Steps *steps, PyObject *first, int dimensions, Core *core)
 {
     if (steps->kind == STEPS_NODE)
-        return core_begin_node(core, steps->name, -1, key_number(0), &first, 1, false, false) < 0 ? -1 : 1;
+        return core_begin_node(core, steps->name, -1, boxed_key(0), &first, 1, false, false) < 0 ? -1 : 1;
     if (steps->dimensions >= 0 && dimensions > steps->dimensions)
         return 0;
     PyObject *constants = steps->dimensions < 0 || dimensions == steps->dimensions ? steps->constants : steps->fewer;

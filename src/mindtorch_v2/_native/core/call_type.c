@@ -72,20 +72,21 @@ static int read_parts(Call *made, PyObject *params, PyObject *gradient, PyObject
 
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *words[] = {"function",  "op",          "unseeded",   "generator",      "kernel",       "direct",
-                            "composite", "params",      "positional", "lead",           "casting",      "wants_inexact",
-                            "makes",     "result_type", "tuple_type", "joins",          "is_view",      "is_graph_view",
-                            "writes",    "has_steps",   "steps",      "below_autograd", "enters_below", "is_numbered",
-                            "gradient",  "loop",        NULL};
+    static char *words[] = {
+        "function",  "op",          "unseeded",   "generator",      "kernel",       "direct",
+        "composite", "params",      "positional", "lead",           "casting",      "wants_inexact",
+        "makes",     "result_type", "tuple_type", "joins",          "is_view",      "is_graph_view",
+        "writes",    "has_steps",   "steps",      "below_autograd", "enters_below", "has_sequence_id",
+        "gradient",  "loop",        NULL};
     PyObject *function, *op, *unseeded, *kernel, *direct, *composite, *params, *tuple_type, *steps, *gradient;
     int generator, positional, lead, inexact, makes, result, joins, view, graph_view, writes, has_steps, below, enters,
-        numbered, loop;
+        has_sequence_id, loop;
     unsigned casting;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOiOOOO!iiIpiiOpppppOpppOi", words, &function, &op, &unseeded,
                                      &generator, &kernel, &direct, &composite, &PyTuple_Type, &params, &positional,
                                      &lead, &casting, &inexact, &makes, &result, &tuple_type, &joins, &view,
-                                     &graph_view, &writes, &has_steps, &steps, &below, &enters, &numbered, &gradient,
-                                     &loop))
+                                     &graph_view, &writes, &has_steps, &steps, &below, &enters, &has_sequence_id,
+                                     &gradient, &loop))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
     if (count > MAX_PARAMS || lead >= count || positional > count || generator >= count) {
@@ -117,7 +118,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     made->has_steps = has_steps;
     made->below_autograd = below;
     made->enters_below = enters;
-    made->is_numbered = numbered;
+    made->has_sequence_id = has_sequence_id;
     made->loop = loop;
     if (read_parts(made, params, gradient, steps) < 0)
         Py_CLEAR(made);
@@ -227,13 +228,13 @@ PyTypeObject Call_Type = {
     .tp_getset = function_attributes,
 };
 
-#define NUMBERED(prefix, name) {#name, prefix##_##name},
+#define WITH_VALUE(prefix, name) {#name, prefix##_##name},
 
 int calls_export(PyObject *module)
 {
-    static const NamedNumber kinds[] = {ARGUMENT_KINDS(NUMBERED)}, makes[] = {MAKES(NUMBERED)},
-                             types[] = {RESULT_TYPES(NUMBERED)}, saved[] = {SAVED_KINDS(NUMBERED)},
-                             steps[] = {STEPS_KINDS(NUMBERED)};
+    static const NamedNumber kinds[] = {ARGUMENT_KINDS(WITH_VALUE)}, makes[] = {MAKES(WITH_VALUE)},
+                             types[] = {RESULT_TYPES(WITH_VALUE)}, saved[] = {SAVED_KINDS(WITH_VALUE)},
+                             steps[] = {STEPS_KINDS(WITH_VALUE)};
 #define EXPORT(name, numbers) (export_numbers(module, name, numbers, sizeof numbers / sizeof *numbers) < 0)
     bool failed = EXPORT("ArgumentKind", kinds) || EXPORT("Makes", makes) || EXPORT("ResultType", types)
                   || EXPORT("SavedKind", saved) || EXPORT("StepsKind", steps);

@@ -25,12 +25,12 @@ static PyObject *target_of(PyObject *edge, Py_ssize_t *nr)
     if ((PyObject *)Py_TYPE(edge) != slot_type) {
         return Py_NewRef(edge);
     }
-    PyObject *number = PyObject_GetAttr(edge, s_nr);
-    if (number == NULL) {
+    PyObject *boxed_index = PyObject_GetAttr(edge, s_nr);
+    if (boxed_index == NULL) {
         return NULL;
     }
-    *nr = PyLong_AsSsize_t(number);
-    Py_DECREF(number);
+    *nr = PyLong_AsSsize_t(boxed_index);
+    Py_DECREF(boxed_index);
     return PyErr_Occurred() ? NULL : PyObject_GetAttr(edge, s_node);
 }
 
@@ -165,12 +165,12 @@ static PyObject *conformed(PyObject *node, Py_ssize_t index, PyObject *edge, int
         }
         return gradient;
     }
-    PyObject *number = PyLong_FromSsize_t(index);
+    PyObject *boxed_index = PyLong_FromSsize_t(index);
     PyObject *made = NULL;
-    if (number != NULL) {
-        PyObject *args[] = {node, number, edge, gradient};
+    if (boxed_index != NULL) {
+        PyObject *args[] = {node, boxed_index, edge, gradient};
         made = PyObject_Vectorcall(conform, args, 4, NULL);
-        Py_DECREF(number);
+        Py_DECREF(boxed_index);
     }
     Py_DECREF(gradient);
     return made;
@@ -433,7 +433,7 @@ static int is_true(PyObject *node, PyObject *attribute)
     return answer;
 }
 
-/* Enters the evaluation of a node. One whose outputs are hooked carries no number. */
+/* Enters the evaluation of a node. One whose outputs are hooked carries no sequence id. */
 static int enter_evaluation(Pass *pass, PyObject *node, PyObject *names)
 {
     Node *fields = (Node *)node;

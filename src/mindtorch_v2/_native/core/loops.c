@@ -16,8 +16,8 @@ typedef PyObject *NewFromDescr(PyTypeObject *, PyObject *, int, const Py_ssize_t
                                PyObject *);
 static NewFromDescr *new_array;
 static PyObject *bool_descr;
-/* numpy's numbers of the three types. */
-enum { FLOAT_NUMBER = 11, DOUBLE_NUMBER = 12, LONG_NUMBER = 7, LONG_LONG_NUMBER = 9 };
+/* numpy's ids of the three types. */
+enum { FLOAT_ID = 11, DOUBLE_ID = 12, LONG_ID = 7, LONG_LONG_ID = 9 };
 
 typedef uint64_t Whole; /* int64 wraps around, as unsigned numbers do */
 
@@ -150,19 +150,19 @@ static bool is_single(const ArrayFields *fields)
     return fields->flags & ALIGNED;
 }
 
-static int type_number(const ArrayFields *fields)
+static int type_id(const ArrayFields *fields)
 {
     const DescrFields *descr = (const DescrFields *)fields->descr;
     return descr->byteorder == '=' || descr->byteorder == '|' ? descr->type_num : -1;
 }
 
-static Body *body_of(const Loop *loop, int number)
+static Body *body_of(const Loop *loop, int type)
 {
-    if (number == FLOAT_NUMBER)
+    if (type == FLOAT_ID)
         return loop->of_float;
-    if (number == DOUBLE_NUMBER)
+    if (type == DOUBLE_ID)
         return loop->of_double;
-    return (number == LONG_NUMBER || number == LONG_LONG_NUMBER) && sizeof(long) == 8 ? loop->of_long : NULL;
+    return (type == LONG_ID || type == LONG_LONG_ID) && sizeof(long) == 8 ? loop->of_long : NULL;
 }
 
 static bool same_shape(const ArrayFields *a, const ArrayFields *b)
@@ -196,11 +196,11 @@ static bool read_number(PyObject *value, int type, Number *number)
             return false;
         read = (double)whole;
     }
-    if (type == FLOAT_NUMBER)
+    if (type == FLOAT_ID)
         number->of_float = (float)read;
     else
         number->of_double = read;
-    return type == FLOAT_NUMBER || type == DOUBLE_NUMBER;
+    return type == FLOAT_ID || type == DOUBLE_ID;
 }
 
 /* Whether the arguments behind the operands have their defaults. */
@@ -229,7 +229,7 @@ static bool pair_operands(const Loop *loop, PyObject *left, PyObject *right, int
     if (!b)
         return Py_TYPE(right) != array_class && is_plain(a) && read_number(right, type, &found->own);
     bool same = same_shape(a, b);
-    if (type_number(b) != type || !(same || !a->nd || !b->nd))
+    if (type_id(b) != type || !(same || !a->nd || !b->nd))
         return false;
     if (same && is_plain(a) && is_plain(b))
         found->b = b;
@@ -247,7 +247,7 @@ static bool pair_operands(const Loop *loop, PyObject *left, PyObject *right, int
 static Body *fitting_body(const Call *call, const Arguments *arguments, const Loop *loop, Operands *found)
 {
     const ArrayFields *a = fields_of(arguments->array[0]);
-    int type = a && new_array ? type_number(a) : -1;
+    int type = a && new_array ? type_id(a) : -1;
     Body *body = body_of(loop, type);
     if (!body || !rest_is_unset(call, arguments, loop->operands))
         return NULL;
@@ -278,7 +278,7 @@ PyObject *loop_run(const Call *call, const Arguments *arguments)
 /* --- set-up */
 PyObject *loops_setup(PyObject *module, PyObject *args)
 {
-    /* setup_loops(numpy's _ARRAY_API, dtype of bool): the numbers of the loops by name; none where the interface is not
+    /* setup_loops(numpy's _ARRAY_API, dtype of bool): the indices of the loops by name; none where the interface is not
      * known. */
     PyObject *capsule, *names = PyDict_New();
     (void)module;
@@ -293,10 +293,10 @@ PyObject *loops_setup(PyObject *module, PyObject *args)
         return names;
     new_array = (NewFromDescr *)table[NEW_FROM_DESCR];
     for (size_t i = 1; i < sizeof loops / sizeof *loops; i++) {
-        PyObject *number = PyLong_FromSize_t(i);
-        if (!number || PyDict_SetItemString(names, loops[i].name, number) < 0)
+        PyObject *index = PyLong_FromSize_t(i);
+        if (!index || PyDict_SetItemString(names, loops[i].name, index) < 0)
             Py_CLEAR(names);
-        Py_XDECREF(number);
+        Py_XDECREF(index);
         if (!names)
             return NULL;
     }

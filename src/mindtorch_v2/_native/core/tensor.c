@@ -212,7 +212,7 @@ static PyMemberDef node_members[] = {
     FIELD(Node, "next", next, "Edges, one for each differentiable input."),
     FIELD(Node, "saved", saved, "What the derivative needs; None once it was given up."),
     FIELD(Node, "versions", versions, "Of the saved tensors; None means all zero."),
-    FIELD(Node, "seq", seq, "The node's number."),
+    FIELD(Node, "seq", seq, "The node's sequence id."),
     FIELD(Node, "shape", shape, "Of the output."),
     FIELD(Node, "dtype", dtype, "Of the output."),
     FIELD(Node, "forward_thread", forward_thread, "The thread that made it, where that is of interest."),

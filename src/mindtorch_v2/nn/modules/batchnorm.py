@@ -169,7 +169,7 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation over the batches of all processes of a group.
 
-    In one process it is BatchNorm of any number of dimensions.
+    In one process it is BatchNorm of any count of dimensions.
 
     >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(3)))[0].num_features
     3

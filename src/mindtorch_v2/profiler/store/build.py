@@ -41,10 +41,10 @@ class _Strings:
     """The string table of the store that is being made."""
 
     def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
+        self.ids: dict[str, int] = {}
 
     def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+        return self.ids.setdefault(text, len(self.ids))
 
 
 def build_store(recording: Recording) -> EventStore:
@@ -79,7 +79,7 @@ def build_store(recording: Recording) -> EventStore:
         column.flags.writeable = False  # the store takes over what has the right type
     return EventStore(
         columns,
-        strings=list(strings.numbers),
+        strings=list(strings.ids),
         threads=infos,
         memory=memories,
         scratch=within_operators(memory_table(scratch), columns),
@@ -254,14 +254,14 @@ def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tu
             used.add(number)
     kept = sorted(used)
     position = {old: new for new, old in enumerate(kept)} | {-1: -1}
-    renumbered = np.full(len(infos) + 1, -1)
-    renumbered[kept] = np.arange(len(kept))
-    return renumbered[index], [infos[n]._replace(parent=position[infos[n].parent]) for n in kept]
+    new_index = np.full(len(infos) + 1, -1)
+    new_index[kept] = np.arange(len(kept))
+    return new_index[index], [infos[n]._replace(parent=position[infos[n].parent]) for n in kept]
 
 
 def _steps(start: np.ndarray, steps: list[tuple[int, int]]) -> np.ndarray:
     """The step in which each event began."""
     if len(steps) < 2:
         return constant(steps[0][1] if steps else 0, len(start), np.int32)
-    times, numbers = np.array(steps, np.int64).T
-    return numbers[np.maximum(np.searchsorted(times, start, side="right") - 1, 0)]
+    times, step_ids = np.array(steps, np.int64).T
+    return step_ids[np.maximum(np.searchsorted(times, start, side="right") - 1, 0)]

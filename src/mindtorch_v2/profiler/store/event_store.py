@@ -208,16 +208,16 @@ class EventStore(Table):
         memory records stay, and move likewise."""
         keep = np.asarray(keep, bool)
         nearest = kept_ancestors(self.parent, keep)
-        renumbered = np.cumsum(keep, dtype=np.int32) - 1
+        new_row = np.cumsum(keep, dtype=np.int32) - 1
         # -1 finds the extra last -1
-        lookup = np.append(np.where(nearest >= 0, renumbered[nearest], -1), -1).astype(np.int32)
+        lookup = np.append(np.where(nearest >= 0, new_row[nearest], -1), -1).astype(np.int32)
         columns = {n: c[keep] for n, c in self.columns.items()}
         for name in ROW_COLUMNS:
             columns[name] = lookup[columns[name]]
         memory, scratch = (MemoryTable({**t.columns, "row": lookup[t.row]}) for t in (self.memory, self.scratch))
         known = keep[self.references.row]
         given = {n: c[known] for n, c in self.references.columns.items()}
-        references = ReferenceTable({**given, "row": renumbered[given["row"]]})
+        references = ReferenceTable({**given, "row": new_row[given["row"]]})
         owned = OwnedTable({**self.owned.columns, "row": lookup[self.owned.row]})
         return self._replaced(columns, memory=memory, scratch=scratch, references=references, owned=owned)
 
@@ -244,10 +244,10 @@ class EventStore(Table):
             return self.held
         known = block_lifetimes(self.memory, self.held)
         there = (known.born_ns < start_ns) & (known.died_ns > start_ns) & (known.block > 0)
-        numbers, first = np.unique(self.held.block, return_index=True)
-        position = np.minimum(np.searchsorted(numbers, known.block[there]), len(numbers) - 1)
+        block_ids, first = np.unique(self.held.block, return_index=True)
+        position = np.minimum(np.searchsorted(block_ids, known.block[there]), len(block_ids) - 1)
         category = np.where(
-            numbers[position] == known.block[there], self.held.category[first[position]], Category.UNKNOWN
+            block_ids[position] == known.block[there], self.held.category[first[position]], Category.UNKNOWN
         )
         fields = ("block", "address", "nbytes", "device_type", "device_index")
         begin = {n: np.append(0, getattr(known, n)[there]) for n in fields}
@@ -278,8 +278,8 @@ def kept_ancestors(parent: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 
 def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
-    """Event columns sorted by (start, -end), with the columns of row numbers and any further such arrays renumbered.
-    Rows that begin and end together keep their order, so a parent that is given before its child stays before it.
+    """Event columns sorted by (start, -end), and the columns of row indices, and any further such
+    arrays, changed accordingly. Rows that begin and end together keep their order, so a parent that is given before its child stays before it.
     """
     start, end = columns["start_ns"], columns["end_ns"]
     same = start[1:] == start[:-1]

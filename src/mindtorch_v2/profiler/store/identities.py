@@ -19,7 +19,7 @@ MISSING = -1
 
 
 class Identities:
-    """Per memory record, per reference and per owned tensor of a store: the number of what it belongs to (`ids`),
+    """Per memory record, per reference and per owned tensor of a store: the count of what it belongs to (`ids`),
     and of its block (`allocations`). MISSING where there is none. Memory that no event was given has no id.
     """
 
@@ -43,7 +43,7 @@ class Identities:
 
 
 def _keys(table: Table) -> np.ndarray:
-    """Per row: the number of its block; where there is none one made of the address; 0 without memory."""
+    """Per row: the count of its block; where there is none one made of the address; 0 without memory."""
     block, address = (getattr(table, name).astype(np.int64) for name in ("block", "address"))
     return np.where(block > 0, block, np.where(address > 0, _BY_ADDRESS - address, 0))
 

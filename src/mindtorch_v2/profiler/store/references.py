@@ -1,5 +1,5 @@
-"""The references and owned tensors of a recording as tables: rows renumbered, and blocks found that were not at hand
-while recording.
+"""The references and owned tensors of a recording as tables: rows as indices of the store, and blocks that were
+not at hand while recording.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class DataLoader:
         return self._iterator
 
     def __len__(self) -> int:
-        """The number of batches; for a stream, what its length promises."""
+        """The count of batches; for a stream, what its length promises."""
         if not self._is_iterable:
             return len(self._index_sampler)
         n = len(self.dataset)

@@ -36,7 +36,7 @@ _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("milli
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What was measured: the statement with what prepares it, names for tables, and the number of threads."""
+    """What was measured: the statement with what prepares it, names for tables, and the count of threads."""
 
     stmt: str
     setup: str
@@ -198,7 +198,7 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 
 @contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """The number of threads of kernels inside the block."""
+    """The count of threads of kernels inside the block."""
     before = get_num_threads()
     set_num_threads(n)
     try:

@@ -23,7 +23,7 @@ class Colorize(Enum):
 
 
 class Compare:
-    """A table per label: rows are sub-labels (or statements), columns descriptions, grouped by the number of threads.
+    """A table per label: rows are sub-labels (or statements), columns descriptions, grouped by the count of threads.
 
     Results of the same label, sub-label, description, environment and number of threads are joined.
     """

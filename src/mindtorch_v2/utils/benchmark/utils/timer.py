@@ -45,7 +45,7 @@ class Timer:
     differs between runs num_threads    threads of the kernels; one unless said otherwise, so that results can be
     compared
 
-    Unlike `timeit` it warms up, sets the number of threads, and returns `Measurement`s.
+    Unlike `timeit` it warms up, sets the count of threads, and returns `Measurement`s.
     """
 
     _timer_cls: Any = timeit.Timer
