@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import pathlib
 import re
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -36,6 +37,9 @@ MODULES = {
     "random": "The state of the generator",
     "npu": "Ascend NPU",
     "amp": "Mixed precision",
+    "distributions": "Probability distributions",
+    "func": "Function transforms",
+    "signal.windows": "Window functions",
     "multiprocessing": "Processes that share memory",
 }
 NAMESPACES = {"fft": "Fourier transforms", "linalg": "Linear algebra", "special": "Special functions"}
@@ -56,6 +60,16 @@ def escaped(text: str) -> str:
 
 def _example(text: str) -> str:
     return f"```pycon\n{text.strip()}\n```\n" if text.strip() else ""
+
+
+def _docstring(value: Any) -> str:
+    """A docstring as Markdown: its text literally, the examples at its end as a block of code."""
+    text = inspect.cleandoc(value.__doc__ or "")
+    found = re.search(r"^ *>>> ", text, re.M)
+    if found is None:
+        return escaped(text)
+    head = text[: found.start()].rstrip().removesuffix("Example:")
+    return "\n\n".join(filter(None, [escaped(head), _example(textwrap.dedent(text[found.start() :]))]))
 
 
 def operator_entry(base: str, form: str, name: str) -> str:
@@ -95,12 +109,7 @@ def _signature(value: Any) -> str:
 
 def python_entry(name: str, value: Any, kind: str = "function") -> str:
     """One function or class written in Python: its signature, docstring, and the documented methods of a class."""
-    text = inspect.cleandoc(value.__doc__ or "")
-    body = (
-        [escaped(text)]
-        if ">>> " not in text
-        else [escaped(text.partition(">>> ")[0]), _example(">>> " + text.partition(">>> ")[2])]
-    )
+    body = [_docstring(value)]
     if value is torch.Tensor:
         return _directive("class", [f"{name}(data)"], "Another name of `torch.Tensor`.")
     if not isinstance(value, type):
@@ -109,16 +118,21 @@ def python_entry(name: str, value: Any, kind: str = "function") -> str:
         if member.startswith("_") or not getattr(found, "__doc__", None):
             continue
         if isinstance(found, property):
-            body.append(f":::{{py:property}} {member}\n\n{escaped(inspect.cleandoc(found.__doc__))}\n:::")
+            body.append(f":::{{py:property}} {member}\n\n{_docstring(found)}\n:::")
         elif inspect.isfunction(found):
             call = re.sub(r"-> T$", "-> Self", re.sub(r"^\(self(?:: \w+)?(?:, )?", "(", _signature(found)))
-            body.append(f":::{{py:method}} {member}{call}\n\n{escaped(inspect.cleandoc(found.__doc__))}\n:::")
+            body.append(f":::{{py:method}} {member}{call}\n\n{_docstring(found)}\n:::")
     return _directive("class", [f"{name}{_signature(value).removesuffix(' -> None')}"], "\n\n".join(body))
 
 
 def _members(value: type) -> dict[str, Any]:
-    """What a class defines, itself and in bases of the package that have no entry of their own."""
-    bases = [base for base in reversed(value.__mro__) if base is value or (_own(base) and base not in _documented())]
+    """What a class defines, itself and in bases of the package that no other entry describes."""
+    others = [base for base in value.__mro__[1:] if base in _documented()]
+    bases = [
+        base
+        for base in reversed(value.__mro__)
+        if base is value or (_own(base) and not any(issubclass(other, base) for other in others))
+    ]
     return {name: found for base in bases for name, found in vars(base).items()}
 
 
@@ -212,20 +226,16 @@ def tensor_page() -> str:
         if name.startswith("_"):
             continue
         if isinstance(value, property):
-            entries.append(
-                f"::::{{py:property}} Tensor.{name}\n\n{escaped(inspect.cleandoc(value.__doc__ or ''))}\n::::\n"
-            )
+            entries.append(f"::::{{py:property}} Tensor.{name}\n\n{_docstring(value)}\n::::\n")
         elif (
             inspect.isfunction(value) and not value.__code__.co_filename.startswith("<") or name not in table.OVERLOADS
         ):
             if callable(value):
                 call = re.sub(r"^\((?:self|input|tensor)(?:: \w+)?(?:, )?", "(", _signature(value))
-                entries.append(
-                    _directive("method", [f"Tensor.{name}{call}"], escaped(inspect.cleandoc(value.__doc__ or "")))
-                )
+                entries.append(_directive("method", [f"Tensor.{name}{call}"], _docstring(value)))
         else:
             entries.append(_short_method(name))
-    return _page("torch.Tensor", "torch", inspect.cleandoc(torch.Tensor.__doc__ or ""), entries)
+    return _page("torch.Tensor", "torch", "", [f"{_docstring(torch.Tensor)}\n", *entries])
 
 
 def _short_method(name: str) -> str:

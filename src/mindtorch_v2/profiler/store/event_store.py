@@ -278,8 +278,9 @@ def kept_ancestors(parent: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 
 def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
-    """Event columns sorted by (start, -end), and the columns of row indices, and any further such
-    arrays, changed accordingly. Rows that begin and end together keep their order, so a parent that is given before its child stays before it.
+    """Event columns sorted by (start, -end), and the columns of row indices, and any further such arrays, changed
+    accordingly. Rows that begin and end together keep their order, so a parent that is given before its child stays
+    before it.
     """
     start, end = columns["start_ns"], columns["end_ns"]
     same = start[1:] == start[:-1]
