@@ -45,10 +45,6 @@ def _fixed_count(self: Any, size: int, fill_value: int = -1) -> Spec:
     return Spec((size, self.dim()), dt.int64)
 
 
-def _reflection_spec(self: Any, tau: Any) -> Spec:
-    return Spec(tuple(self.shape), self.dtype)
-
-
 op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", meta=_frexp, out=True)
 op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False)
 op("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", method=False)
