@@ -19,7 +19,7 @@ from mindtorch_v2 import _guarded, _observer
 from mindtorch_v2._dispatch import modes
 from mindtorch_v2.profiler.record import session
 
-interrupted_at: list[str] = []  # where interrupts came, for whoever looks for the cause of a failure
+lines_hit: list[str] = []  # where interrupts came, for whoever looks for the cause of a failure
 PACKAGE = os.path.dirname(torch.__file__)
 
 
@@ -55,7 +55,7 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
                 return trace
             seen += 1
             if seen == moment + 1:
-                interrupted_at.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+                lines_hit.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
                 raise Interrupt
         return trace
 
@@ -76,9 +76,7 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
             modes.state.saved_hooks,
         ) != (None, True, False, ()):
             failures.append(
-                AssertionError(
-                    f"the thread is left with {sys.getprofile()}, {vars(modes.state)}: {interrupted_at[-1:]}"
-                )
+                AssertionError(f"the thread is left with {sys.getprofile()}, {vars(modes.state)}: {lines_hit[-1:]}")
             )
 
     failures: list[BaseException] = []
@@ -92,8 +90,8 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
 
 def assert_nothing_is_left() -> None:
     """No observer, no hook, no mode, no session, and no lock that another thread would wait for."""
-    assert _observer.active is None, interrupted_at[-1:]
-    assert modes.SPACE["_mode"] == 0, interrupted_at[-1:]
+    assert _observer.active is None, lines_hit[-1:]
+    assert modes.SPACE["_mode"] == 0, lines_hit[-1:]
     assert sys.getprofile() is None
     assert not session._sessions and not session.recorder.listeners
     assert session._tracer is None and session._garbage is None
