@@ -15,6 +15,11 @@ class Future(Generic[T]):
     """A value or an error to come.
 
     `wait()` gives the value or raises the error; callbacks run in the thread that completes it.
+
+    >>> future = torch.futures.Future()
+    >>> future.set_result(3)
+    >>> future.wait()
+    3
     """
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:

@@ -14,14 +14,7 @@ from .._dispatch.overrides import become
 from .._keys import ACCELERATORS, CPU, GRAD, META, OBSERVED
 from .._storage import root_array, taken
 from .._tensor import Parameter, Tensor, _new, wrap
-from . import (  # noqa: F401 - which put methods onto Tensor
-    autograd_methods,
-    dlpack,
-    element_methods,
-    memory_methods,
-    sparse_methods,
-    storage_methods,
-)
+from . import autograd_methods, dlpack, element_methods, memory_methods, sparse_methods, storage_methods  # noqa: F401 - which put methods onto Tensor
 from .constructors import TypedConstructor, make_legacy
 from .creation import from_numpy
 from .members import getter, method

@@ -19,23 +19,42 @@ from .._tensor import Tensor, sparse_coo, wrap
 
 
 def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """A sparse matrix times a dense one, as a dense matrix: `torch.mm`."""
+    """A sparse matrix times a dense one, as a dense matrix: `torch.mm`.
+
+    >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return torch.mm(input, mat2)
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """A sparse matrix times a dense one, as a dense matrix: `torch.mm`."""
+    """A sparse matrix times a dense one, as a dense matrix: `torch.mm`.
+
+    >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return torch.mm(input, mat2)
 
 
 def smm(input: Tensor, mat: Tensor) -> Tensor:
-    """A sparse matrix times a dense one, as a sparse matrix."""
+    """A sparse matrix times a dense one, as a sparse matrix.
+
+    >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 2)).to_dense()
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return torch.mm(input, mat).to_sparse()
 
 
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a matrix whose rows are sparse and whose columns are dense: it has the
     rows in which `mat1` has entries.
+
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).to_dense()
+    tensor([[1., 1.],
+            [1., 1.]])
     """
     rows, position = np.unique(as_coo(mat1)._parts[0]._array[0], return_inverse=True)
     source = as_coo(mat1)
@@ -48,7 +67,12 @@ hsmm = hspmm
 
 
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2) for sparse `input` and `mat1`, as a sparse matrix."""
+    """beta * input + alpha * (mat1 @ mat2) for sparse `input` and `mat1`, as a sparse matrix.
+
+    >>> torch.sspaddmm(torch.eye(2).to_sparse(), torch.eye(2).to_sparse(), torch.ones(2, 2)).to_dense()
+    tensor([[2., 1.],
+            [1., 2.]])
+    """
     return torch.add(input * beta, smm(mat1, mat2), alpha=alpha)
 
 
