@@ -20,7 +20,7 @@ from ._storage import native
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _ignoring() -> Context:
+def _silent_context() -> Context:
     context = Context()
     context.run(np.seterr, all="ignore")
     return context
@@ -52,16 +52,22 @@ _idle: list[Context] = []  # a context can be entered once at a time: those that
 
 
 def _in_context(function: Any, narrow: Any) -> Any:
+    ndarray, first_user_num = np.ndarray, dt.FIRST_USER_NUM
+
     def call(*args: Any, **kwargs: Any) -> Any:
         chosen = function
         if narrow is not None:
             for value in args:
-                if value.__class__ in _MAY_BE_NARROW and _is_narrow(value):
+                if value.__class__ is ndarray:  # written out here, because most arguments are arrays
+                    kind = value.dtype
+                    if kind.num >= first_user_num or kind is _HALF:
+                        chosen = narrow
+                elif value.__class__ in _MAY_BE_NARROW and _is_narrow(value):
                     chosen = narrow
         try:
             context = _idle.pop()
         except IndexError:
-            context = _ignoring()
+            context = _silent_context()
         try:
             return context.run(chosen, *args, **kwargs)
         finally:
@@ -72,14 +78,14 @@ def _in_context(function: Any, narrow: Any) -> Any:
 
 def _variable() -> ContextVar[Any]:
     """numpy's variable: the only one in a context where nothing but numpy's settings was set."""
-    (found,) = _ignoring()
+    (found,) = _silent_context()
     return found
 
 
 if native is not None:
     _found = _variable()
     native.setup_quiet(
-        _found, _ignoring()[_found], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None)
+        _found, _silent_context()[_found], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None)
     )
 
 
