@@ -17,7 +17,7 @@ import resource
 import signal
 import sys
 
-PREFIX = "program-"  # of the names of files that hold a program's process id
+PREFIX = "program-"  # of the names of files for programs: their process id follows, they hold the supervisor's
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,13 +35,30 @@ def _run(command: list[str], parent: int) -> None:
 def _note(directory: str, child: int) -> None:
     draft = os.path.join(directory, f"draft-{os.getpid()}")
     with open(draft, "w", encoding="ascii") as file:
-        file.write(str(child))
+        file.write(str(os.getpid()))
     os.replace(draft, os.path.join(directory, f"{PREFIX}{child}"))
 
 
-def programs(directory: str) -> list[int]:
-    """The process ids that were noted in a directory."""
-    return [int(name[len(PREFIX) :]) for name in os.listdir(directory) if name.startswith(PREFIX)]
+def orphans(directory: str) -> list[int]:
+    """The process ids of the programs noted in a directory that run and whose supervisors have ended."""
+    found = []
+    for name in os.listdir(directory):
+        if name.startswith(PREFIX):
+            with open(os.path.join(directory, name), encoding="ascii") as file:
+                supervisor = file.read()
+            if _parent_of(program := name[len(PREFIX) :]) not in ("", supervisor):
+                found.append(int(program))
+    return found
+
+
+def _parent_of(pid: str) -> str:
+    """The parent's process id; "" for a process that has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            state, parent = file.read().rpartition(")")[2].split()[:2]
+    except OSError:
+        return ""
+    return "" if state in ("Z", "X") else parent
 
 
 def _end_as(status: int) -> None:

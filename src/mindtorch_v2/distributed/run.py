@@ -21,11 +21,12 @@ import time
 import uuid
 from collections.abc import Sequence
 
-from . import _clock, _failures, _status, _supervisor
+from . import _clock, _failures, _supervisor
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
-_GRACE = 30.0  # seconds that processes of a job that failed have to save what they recorded
+_GRACE = 10.0  # seconds that processes of a job that failed have to save what they recorded
+_LOOK = 0.2  # seconds between looks at them
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -138,31 +139,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         clock = _clock.ClockServer(socket.gethostname() if int(options.nnodes.split(":")[-1]) > 1 else "127.0.0.1")
         environment[_clock.VARIABLE] = clock.address
         child = subprocess.Popen(command, env=environment)
-        code = _wait(child)
-        _wait_for_programs(directory)
+        code = _wait(child, directory)
         _print_failures(directory, prefix=not options.no_prefix)
         return code
 
 
-def _wait(child: subprocess.Popen[bytes]) -> int:
+def _wait(child: subprocess.Popen[bytes], directory: str) -> int:
+    """Waits for MPI's launcher, and for programs of a job that has failed: they save what they have recorded. Those
+    that take longer than the grace (they wait for others inside MPI, say) are ended for good; MPI's launcher itself
+    waits for what they print.
+    """
+    end = 0.0
     while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:  # mpiexec got it too, and ends all processes
-            continue
-
-
-def _wait_for_programs(directory: str) -> None:
-    """Waits for programs of a job that has ended: they save what they have recorded. Those that take too long are
-    ended for good."""
-    end = time.monotonic() + _GRACE
-    while running := [pid for pid in _supervisor.programs(directory) if _status.runs(str(pid))]:
-        if time.monotonic() > end:
-            for pid in running:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            return
-        time.sleep(0.02)
+        with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):  # mpiexec got Ctrl-C too, and ends all
+            child.wait(_LOOK)
+        orphans = _supervisor.orphans(directory)
+        if child.returncode is not None and not orphans:
+            return child.returncode
+        end = end or (time.monotonic() + _GRACE if orphans else 0.0)
+        for pid in orphans if end and time.monotonic() > end else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if child.returncode is not None:
+            time.sleep(_LOOK)
 
 
 def _print_failures(directory: str, prefix: bool) -> None:
