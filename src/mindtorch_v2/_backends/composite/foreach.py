@@ -263,7 +263,7 @@ def _register_adam(name: str, decoupled: bool) -> None:
         if not _may_run(name, self, found_inf):
             return
         scale = _number(grad_scale)
-        options = {
+        options: dict[str, Any] = {
             "lr": _number(lr),
             "beta1": _number(beta1),
             "beta2": _number(beta2),
@@ -278,8 +278,8 @@ def _register_adam(name: str, decoupled: bool) -> None:
             if (on_device := _accelerators.replacement(p._keys, "_fused_adam_")) is not None:
                 on_device(p, g, m, s, largest, step=step, **options)
                 continue
-            arrays = [t._array for t in (p, g, m, s)]
-            adam_step(*arrays, None if largest is None else largest._array, step=_number(step), **options)
+            most = None if largest is None else largest._array
+            adam_step(p._array, g._array, m._array, s._array, most, step=_number(step), **options)
         _count_writes(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
 
 
