@@ -18,7 +18,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from typing import IO, Any
@@ -132,6 +131,11 @@ def _replace_file(target: str, replaced: os.stat_result | None, sync: bool) -> I
 # --------------------------------------------------------------------------------------------------
 
 
+def _token() -> str:
+    """32 hexadecimal digits that nobody can foresee."""
+    return os.urandom(16).hex()
+
+
 def _prefix(name: str) -> str:
     return f".{name[:_KEPT_OF_NAME]}."
 
@@ -139,7 +143,7 @@ def _prefix(name: str) -> str:
 def _create_file(folder: str, name: str, replaced: os.stat_result | None) -> tuple[str, int]:
     """A new locked file: its path and its handle."""
     while True:
-        path = os.path.join(folder, _prefix(name) + secrets.token_hex(16) + _SUFFIX)
+        path = os.path.join(folder, _prefix(name) + _token() + _SUFFIX)
         try:
             # nobody else looks into a private file's successor
             handle = os.open(path, _FLAGS, 0o666 if replaced is None else 0o600)

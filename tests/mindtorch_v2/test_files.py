@@ -109,7 +109,7 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     """Even one who guesses the name cannot redirect what is written."""
     (tmp_path / "precious").write_bytes(b"precious")
     tokens = iter(["0" * 32, "1" * 32])
-    monkeypatch.setattr(_files.secrets, "token_hex", lambda size: next(tokens))
+    monkeypatch.setattr(_files, "_token", lambda: next(tokens))
     (tmp_path / leftover_name()).symlink_to(tmp_path / "precious")
     written(tmp_path / "f")
     assert (tmp_path / "precious").read_bytes() == b"precious" and (tmp_path / "f").read_bytes() == b"new"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..record.kinds import Kind
+from ..store.distinct import distinct
 from .device import device_use
 from .facts import MOST_ROWS, Advice, Facts
 from .formatting import _format_memory, _format_time
@@ -177,7 +178,7 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
     if not len(scopes):
         return None
     calls = np.flatnonzero(np.isin(tree.parent, scopes) & (tree.kind == Kind.OP))
-    names = [tree.name_of_id[i] for i in np.unique(tree.name_id[calls]).tolist()]
+    names = [tree.name_of_id[i] for i in distinct(tree.name_id[calls]).tolist()]
     took = int(tree.total_ns[scopes].sum())
     if (
         any("_foreach_" in n or "_fused_" in n for n in names)

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..store.event_store import EventStore
 from .diff_features import CallPath, Features
-from .statistics import Comparison, Difference, compare
+from .disturbance import disturbance
+from .statistics import Comparison, Difference, compare, compare_whole
 
 _ALIKE = 0.7  # share of what two modules ran that must agree to call one the other's new name
 _COMMON = 0.02  # the least common change that is spoken of
@@ -76,16 +77,17 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
     columns = _columns(a, b, dict(renamed))
     matrix_a, matrix_b = (np.stack([pair[side] for _, _, pair in columns], 1) for side in (0, 1))
     shared = np.array([kind == "operator" and pair[0].any() and pair[1].any() for kind, _, pair in columns])
-    compared = compare(matrix_a, matrix_b, shared, adjust, seed)
+    disturbed = disturbance(a), disturbance(b)
+    compared = compare(matrix_a, matrix_b, shared, adjust, seed, disturbed)
     rows = [
         _row(kind, name, d, compared, float(np.median(a.times)))
         for (kind, name, _), d in zip(columns, compared.differences)
     ]
     order = {"step": 0, "phase": 1, "module": 2, "operator": 3, "place": 4}
     rows.sort(key=lambda r: (order[r.kind], -abs(r.impact_ns), r.name))
-    whole = compare(matrix_a[:, :1], matrix_b[:, :1], np.zeros(1, bool), False, seed).differences[0]
+    whole = compare_whole(a.times, b.times, disturbed, seed)
     alike = whole.verdict if abs(compared.common - 1) >= _COMMON else "no evidence"
-    notes = _notes(a, b, compared, adjust)
+    notes = [*_notes(a, b, compared, adjust), *_disturbance_notes(disturbed, compared)]
     return Diff(
         rows[0].difference.verdict,
         compared.common,
@@ -97,6 +99,17 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
         alike,
         whole,
     )
+
+
+def _disturbance_notes(disturbed: tuple[float, float], compared: Comparison) -> list[str]:
+    """What other work on the machine makes undecidable, where that matters."""
+    if max(disturbed) - 1 < _COMMON or abs(compared.common - 1) < _COMMON:
+        return []
+    run = "the first run" if disturbed[0] > disturbed[1] else "the second run"
+    return [
+        f"The machine did other work during {run}, which may have made it {max(disturbed) - 1:.0%} slower: a change of "
+        "everything is called one only where it is larger than that."
+    ]
 
 
 def _columns(

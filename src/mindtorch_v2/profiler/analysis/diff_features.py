@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..record.kinds import WORK_KINDS, Kind
+from ..store.distinct import distinct
 from ..store.event_store import EventStore
 from .entries import STEP_NAME
 from .memory import find_blocks
@@ -114,7 +115,7 @@ class Features:
         """Own time per step of each name."""
         group = np.where(self._is_part, self.tree.name_id, -1)
         made = self._per_step(group, len(self.tree.name_of_id), self._own)
-        used = np.unique(group[group >= 0]).tolist()
+        used = distinct(group[group >= 0]).tolist()
         return {self.tree.name_of_id[i]: made[:, i] for i in used}
 
     @cached_property
@@ -129,7 +130,7 @@ class Features:
         module = np.where(self._is_part, self._modules[0], -1)
         made = self._per_step(module, len(self.store.modules), self._own)
         sums: dict[str, np.ndarray] = {}
-        for i in np.unique(module[module >= 0]).tolist():
+        for i in distinct(module[module >= 0]).tolist():
             path = _path(self.store.modules[i].path, self.store.modules[i].type_name)
             sums[path] = sums[path] + made[:, i] if path in sums else made[:, i]
         return sums
@@ -205,7 +206,7 @@ class Features:
         """Calls per step of each name: what most steps have."""
         group = np.where(self._is_part, self.tree.name_id, -1)
         made = self._per_step(group, len(self.tree.name_of_id), np.ones(len(self.tree)))
-        return {self.tree.name_of_id[i]: _usual(made[:, i]) for i in np.unique(group[group >= 0]).tolist()}
+        return {self.tree.name_of_id[i]: _usual(made[:, i]) for i in distinct(group[group >= 0]).tolist()}
 
     @cached_property
     def facts(self) -> dict[str, int]:

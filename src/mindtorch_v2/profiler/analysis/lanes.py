@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..record.kinds import DEVICE_KINDS, Flag
+from ..store.distinct import distinct
 from ..store.event_store import EventStore
 
 _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
@@ -53,7 +54,7 @@ def depths_of(store: EventStore, track: np.ndarray) -> np.ndarray:
         still = at >= 0
         inside, at = inside[still], at[still]
     loose = _IS_DEVICE[store.kind] | (track >= len(store.threads))
-    for one in np.unique(track[loose]).tolist() if len(track) else ():
+    for one in distinct(track[loose]).tolist() if len(track) else ():
         rows = np.flatnonzero(loose & (track == one))
         if (store.start_ns[rows][1:] < np.maximum.accumulate(store.end_ns[rows])[:-1]).any():
             depth[rows] = _first_free(store.start_ns[rows].tolist(), store.end_ns[rows].tolist())

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..record.kinds import WORKING_KINDS, Category, Kind, Role
+from ..store.distinct import distinct
 from ..store.event_store import EventStore, HeldTable, MemoryTable, OwnedTable
 from ..store.lifetimes import FOREVER as _FOREVER
 from ..store.lifetimes import Lifetimes, block_lifetimes
@@ -233,7 +234,7 @@ def _end_of_enclosing(store: EventStore, mask: np.ndarray, thread: np.ndarray, t
     tree: a scope may be asynchronous.
     """
     found = np.full(len(time), -1, np.int64)
-    for one in np.unique(store.thread[mask]) if len(mask) else ():
+    for one in distinct(store.thread[mask]) if len(mask) else ():
         rows = np.flatnonzero(mask & (store.thread == one))
         start, end = store.start_ns[rows], store.end_ns[rows]
         index = np.searchsorted(start, time, "right") - 1

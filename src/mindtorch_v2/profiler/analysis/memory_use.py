@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..record.enums import DeviceType
+from ..store.distinct import distinct
 from ..store.event_store import EventStore
 from ..store.lifetimes import FOREVER
 from .memory import Blocks, Category, find_blocks
@@ -109,7 +110,7 @@ class Changes(NamedTuple):
     def totals_by_category(self, indices: np.ndarray) -> np.ndarray:
         """Live bytes by category after the changes at `indices`: one at a time, so that little memory is needed."""
         made = np.zeros((len(indices), len(Category)), np.int64)
-        for category in np.unique(self.category).tolist():
+        for category in distinct(self.category).tolist():
             made[:, category] = np.cumsum(np.where(self.category == category, self.nbytes, 0))[indices]
         return made
 
@@ -144,7 +145,7 @@ def _points_to_keep(times: np.ndarray, whole: np.ndarray, most: int) -> np.ndarr
             order[np.append(begins[1:] - 1, count - 1)],
             np.flatnonzero(np.append(bins[1:] != bins[:-1], True)),
         ]
-    return np.unique(np.concatenate(chosen))
+    return distinct(np.concatenate(chosen))
 
 
 def _survivors(store: EventStore, blocks: Blocks, steps: Steps) -> list[Survivor]:

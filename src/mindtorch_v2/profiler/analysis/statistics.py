@@ -2,7 +2,8 @@
 
 Steps near each other in time resemble each other (the machine's load changes slowly), so blocks are drawn, not single
 steps. A machine that is slower as a whole makes everything slower alike; that common factor is estimated from all
-parts of the program and taken out.
+parts of the program and taken out. What other work on the machine may have done to a run is given as a factor, its
+`disturbance`, by which intervals are widened.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _FEWEST_STEPS = 4
 _QUICK = 0.25  # the quantile of the quicker steps
 _FEWEST_PARTS = 4  # from which a common factor is estimated
 _PART_SHARE = 0.004  # of the step: parts smaller than this say nothing about the machine
+_QUICKEST = 0.05  # the quantile of steps that other work on the machine hardly touched
+_UNEVEN = 0.05  # of what a disturbed run is slower by: how much more that may be than its parts are
 
 
 class Difference(NamedTuple):
@@ -41,9 +44,37 @@ class Comparison(NamedTuple):
     common: float
 
 
-def compare(before: np.ndarray, after: np.ndarray, parts: np.ndarray, adjust: bool = True, seed: int = 0) -> Comparison:
+def compare_whole(
+    before: np.ndarray, after: np.ndarray, disturbance: tuple[float, float] = (1.0, 1.0), seed: int = 0
+) -> Difference:
+    """Compares steps (a vector of times of each run) with what is common to all parts left in. `disturbance`: how many
+    times as long as alone each run may have taken because of other work on the machine (1 where there was none). The
+    interval is that of the median, of the quicker and of the quickest steps together, for all disturbances so large.
+    """
+    middles = float(np.median(before)), float(np.median(after))
+    ratio = float(_ratio(*map(np.asarray, middles)))
+    if min(len(before), len(after)) < _FEWEST_STEPS:
+        return Difference(*middles, ratio - 1, -1.0, np.inf, "no evidence")
+    generator = np.random.default_rng(seed)
+    columns = before[:, None], after[:, None]
+    found = [_interval(*columns, None, quantile, generator) for quantile in (0.5, _QUICK, _QUICKEST)]
+    low = min(float(one[0]) for one, _ in found) / disturbance[1]
+    high = max(float(two[0]) for _, two in found) * disturbance[0]
+    verdict = _verdict(ratio - 1, low - 1, high - 1)
+    return Difference(*middles, ratio - 1, min(low, ratio) - 1, max(high, ratio) - 1, verdict)
+
+
+def compare(
+    before: np.ndarray,
+    after: np.ndarray,
+    parts: np.ndarray,
+    adjust: bool = True,
+    seed: int = 0,
+    disturbance: tuple[float, float] = (1.0, 1.0),
+) -> Comparison:
     """Compares columns of times, one row per step. `parts` is the mask of columns that are parts of the program
-    which both runs share, and which do not contain each other; column 0 is the whole step.
+    which both runs share, and which do not contain each other; column 0 is the whole step. `disturbance` is as in
+    `compare_whole`; where the common factor is taken out, little of it is left in the step.
     """
     generator = np.random.default_rng(seed)
     middles = np.median(before, 0), np.median(after, 0)
@@ -59,7 +90,9 @@ def compare(before: np.ndarray, after: np.ndarray, parts: np.ndarray, adjust: bo
     # A machine that stalls now and then moves medians, but not the quicker steps: a change of the program moves both.
     quick_low, quick_high = _interval(before, after, useful if adjust else None, _QUICK, generator)
     margin = max(_noise(ratio, useful), _SMALLEST_EFFECT) - _SMALLEST_EFFECT if adjust else 0.0
-    margins = np.where(np.arange(len(ratio)) == 0, margin, 2 * margin)  # of many parts some would differ by chance
+    uneven = _UNEVEN * (max(disturbance) - 1) if adjust else 0.0
+    # of many parts some would differ by chance
+    margins = np.where(np.arange(len(ratio)) == 0, margin + uneven, 2 * margin)
     low, high = np.minimum(low, quick_low) - margins, np.maximum(high, quick_high) + margins
     rows = [
         Difference(

@@ -69,7 +69,7 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
     options, device = store.metadata.options, store.metadata.use_device
 
     def distinct(values: np.ndarray) -> list[int]:
-        return [i for i in np.unique(values[entries]).tolist() if i >= 0]
+        return [i for i in distinct(values[entries]).tolist() if i >= 0]
 
     names = [len(printable(tree.name_of_id[i])) for i in distinct(tree.name_id)]
     shapes = [
@@ -90,7 +90,7 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
         has_device_time=device_ns > 0,
         use_device=device,
         has_device_memory=bool(len(store.memory)) and bool((tree.self_device_bytes[entries] > 0).any()),
-        flops=[i for i in np.unique(tree.flops[entries]).tolist() if i],
+        flops=[i for i in distinct(tree.flops[entries]).tolist() if i],
         count=len(entries),
     )
 

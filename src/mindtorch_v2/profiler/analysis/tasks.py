@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..store.distinct import distinct
+
 
 def running_times(start: np.ndarray, end: np.ndarray, parent: np.ndarray, thread: np.ndarray) -> np.ndarray:
     """Nanoseconds per event (in the order of (start, -end)); events whose thread is -1 are left out and have none.
@@ -13,7 +15,7 @@ def running_times(start: np.ndarray, end: np.ndarray, parent: np.ndarray, thread
     times of a thread add up to the time that any of its events covers.
     """
     own = np.zeros(len(start), np.int64)
-    for one in np.unique(thread[thread >= 0]).tolist():
+    for one in distinct(thread[thread >= 0]).tolist():
         events = np.flatnonzero(thread == one)
         begun, instants = events[end[events] > start[events]], events[end[events] == start[events]]
         time = np.concatenate([start[begun], end[begun], start[instants]])

@@ -7,6 +7,7 @@ without it.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -82,6 +83,7 @@ def split(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def run_arguments(given: list[str]) -> int:
+    gc.disable()  # until the program runs: what is imported stays
     own, program = split(given)
     options = parser_of("run").parse_args(own)
     if not program or (program[0] in ("-m", "-c") and len(program) < 2):
@@ -138,6 +140,7 @@ class _Recording:
             signal.signal(signal.SIGTERM, self._terminated)
         self._start()
         code: Any = 0
+        gc.enable()
         try:
             code = run_program(program)
         except SystemExit as leaving:
@@ -167,6 +170,7 @@ class _Recording:
         if self.is_over or os.getpid() != self.pid:
             return
         self.is_over = True
+        gc.disable()  # a collection would look through all that the program has left, and the process ends
         self.profile.stop()
         if wait and self.children is not None:
             self.children.join()

@@ -8,10 +8,12 @@ import os
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..store.files import DEFLATE
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _BLOCK = 1 << 19  # bytes: enough to compress well on its own, little enough to stay in the processor's cache
 _LEVEL = 1
@@ -45,6 +47,8 @@ class Blocks:
         parts, self._parts, self._size = self._parts, [], 0
         workers = min(self.workers, _processors())
         if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor  # small files need no thread
+
             self._pool = ThreadPoolExecutor(workers, "export")
         self._pending.append(self._pool.submit(self._work(parts), parts))
         while len(self._pending) > workers + 1:

@@ -98,3 +98,4 @@ class Metadata:
     device_properties: str = "[]"  # JSON text: a list of objects, as in a trace's "deviceProperties"
     # ids -> names of processes beside `pid`, of loaded traces
     other_processes: Mapping[str, str] = field(default_factory=dict)
+    machine_load: Mapping[str, float] = field(default_factory=dict)  # what `machine_load.load_between` gives

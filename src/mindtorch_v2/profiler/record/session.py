@@ -18,6 +18,7 @@ from .descriptions import Metadata, Options
 from .devices import Results, Watches, watch_of
 from .kinds import PYTHON_KINDS, Kind
 from .live_blocks import LiveBlock, find_live_blocks
+from .machine_load import MachineLoad
 from .native_recorder import NativeRecorder, NativeTracer
 from .recorder import Handle, Listener, recorder
 from .row_format import MODULES, REFERENCES, SHAPES, STACKS, Position
@@ -58,7 +59,7 @@ class Session:
         self._told = False  # whether that was said
         self.warming = warming
         self.number = next(_numbers)
-        self.running = False
+        self.running = self._is_ending = False
         self.thread = 0
         self.start_ns = self.stop_ns = self.epoch_offset_ns = 0
         self._spans: dict[int, tuple[ThreadBuffer, list[Span]]] = {}
@@ -66,8 +67,8 @@ class Session:
         self._stray_at = self._dropped_at = self._owned_at = 0
         self._steps: list[tuple[int, int]] = []
         self._live_blocks: list[tuple[int, bool, list[LiveBlock]]] = []
-        self._is_ending = False
         self._recorded: Window | None = None
+        self._load = MachineLoad(not warming and not self.is_background)
 
     @guarded("_give_up")
     def start(self, step: int = 0) -> None:
@@ -90,6 +91,7 @@ class Session:
         self._open_spans()
         recorder.begin_window()
         held = self._look(new=True)
+        self._load.start()
         self.start_ns = recorder.now()
         self._live_blocks.append((self.start_ns, False, held))
         self._steps.append((self.start_ns, step))
@@ -209,6 +211,7 @@ class Session:
         self.running = False
         try:
             self.stop_ns = self.stop_ns or recorder.now()
+            self._load.stop()
             self._close_spans()
             self._displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
             if not any(is_end for _, is_end, _ in self._live_blocks):
@@ -259,6 +262,7 @@ class Session:
             {**(user or {}), **notes},
             record_function_base=record_function_base,
             device_properties=properties,
+            machine_load=self._load.shares,
         )
 
 

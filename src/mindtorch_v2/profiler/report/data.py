@@ -27,6 +27,7 @@ from ..analysis.phases import LABELS, Phases
 from ..analysis.steps import window_of
 from ..analysis.tree import EventTree
 from ..analysis.verdict import verdict
+from ..store.distinct import distinct
 from ..store.event_store import EventStore
 from .timeline import MOST_EVENTS, cut, timeline
 
@@ -133,7 +134,7 @@ def _phases(found: Phases, origin: int, left_out: list[str]) -> dict[str, Any]:
     outliers = steps.outliers()
     if len(chosen) > MOST_STEPS:
         longest = np.argsort(-steps.duration_ns, kind="stable")[: MOST_STEPS // 4]
-        chosen = np.unique(
+        chosen = distinct(
             np.concatenate([np.linspace(0, len(chosen) - 1, MOST_STEPS * 3 // 4).astype(np.int64), longest])
         )
         left_out.append(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import os
 import threading
 import time
@@ -39,7 +38,6 @@ _ATTRIBUTE_TYPES = {
     "kernel_file": "string",
     "tensor_range": "string",
 }
-logger = logging.getLogger("mindtorch_v2.profiler")
 
 
 class _Numbers:
@@ -247,7 +245,10 @@ class ExecutionTraceObserver:
                 with open(path, "a"):
                     pass
             except OSError as error:
-                logger.error("Failed to open output file: %s: %s", path, error.strerror)
+                import logging  # few programs need it
+
+                log = logging.getLogger("mindtorch_v2.profiler")
+                log.error("Failed to open output file: %s: %s", path, error.strerror)
                 return self
             self._path, self._recording = path, _Recording()
             if self.extra_resources_collection:

@@ -16,6 +16,7 @@ from ..record.kinds import Kind
 from ..record.row_format import MEMORY_FIELDS
 from ..record.window import Recording, Window
 from .device_rows import add_device_rows
+from .distinct import distinct
 from .event_store import EventStore, OwnedTable, ReferenceTable, StackTable, in_order
 from .lifetimes import block_lifetimes
 from .memory_records import bounded_memory, held_table, memory_table, sorted_by_holder, with_strays, within_operators
@@ -247,7 +248,7 @@ def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tu
     if not options.with_modules:
         return constant(-1, len(index), np.int32), []
     infos = known.infos
-    used = {int(n) for n in np.unique(index) if n >= 0}
+    used = {int(n) for n in distinct(index) if n >= 0}
     for number in sorted(used, reverse=True):  # a caller's number is smaller than its callees'
         while infos[number].parent >= 0 and infos[number].parent not in used:
             number = infos[number].parent

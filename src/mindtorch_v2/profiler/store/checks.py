@@ -30,6 +30,12 @@ def _is_filters(value: Any) -> bool:
     )
 
 
+def _is_amounts(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        type(key) is str and type(amount) in (int, float) and 0 <= amount < 1e18 for key, amount in value.items()
+    )
+
+
 # By annotation of a field.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "int": _is_int,
@@ -38,6 +44,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "str | None": lambda value: value is None or type(value) is str,
     "int | None": lambda value: value is None or _is_int(value),
     "Mapping[str, str]": _is_texts,
+    "Mapping[str, float]": _is_amounts,
     "Mapping[str, tuple[str, ...]]": _is_filters,
     "Options": lambda value: isinstance(value, dict),
 }

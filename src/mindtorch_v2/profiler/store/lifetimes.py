@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .distinct import distinct
+
 if TYPE_CHECKING:
     from .event_store import HeldTable, MemoryTable
 
@@ -37,7 +39,7 @@ def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
     had ended unseen, ended then.
     """
     seen = np.flatnonzero((held.at_end == 0) & (held.block > 0))
-    looks = np.unique(held.time_ns[(held.at_end == 0) & (held.block == 0)])
+    looks = distinct(held.time_ns[(held.at_end == 0) & (held.block == 0)])
     keys = record_keys(memory)
     births, deaths = np.flatnonzero(memory.nbytes > 0), np.flatnonzero(memory.nbytes < 0)
     key = np.concatenate([keys[births], held.block[seen]])

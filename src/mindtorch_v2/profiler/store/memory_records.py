@@ -10,6 +10,7 @@ from ..record.descriptions import Options
 from ..record.kinds import WORKING_KINDS
 from ..record.row_format import MEMORY_FIELDS, TENSORS
 from ..record.window import Window
+from .distinct import distinct
 from .event_store import HeldTable, MemoryTable
 from .lifetimes import block_lifetimes
 
@@ -39,7 +40,7 @@ def sorted_by_holder(
     of_tensors = (memory["device"] & TENSORS) > 0
     memory = {**memory, "device": memory["device"] & ~TENSORS}
     born, block = memory["nbytes"] > 0, memory["block"]
-    own = np.unique(block[born & ~of_tensors & (block > 0) & ~np.isin(block, held.block)])
+    own = distinct(block[born & ~of_tensors & (block > 0) & ~np.isin(block, held.block)])
     kernels = np.isin(block, own) if len(own) else np.zeros(len(block), bool)
     has_end = np.isin(block, block[~born & kernels]) if len(own) else kernels
     tensors = ~kernels & (memory["nbytes"] != 0)
@@ -100,7 +101,7 @@ def memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
     known = block_lifetimes(MemoryTable(columns), HeldTable())
     there_before = memory["nbytes"] < 0  # what is freed without having begun
     there_before[known.end[known.end >= 0]] = False
-    for device in np.unique(memory["device"]) if len(total) else ():
+    for device in distinct(memory["device"]) if len(total) else ():
         mine = memory["device"] == device
         total[mine] = np.cumsum(memory["nbytes"][mine]) - memory["nbytes"][mine & there_before].sum()
     return MemoryTable({**columns, "total": total})

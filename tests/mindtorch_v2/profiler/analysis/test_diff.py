@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mindtorch_v2.profiler.analysis.diff import diff
+from mindtorch_v2.profiler.analysis.disturbance import _drift
 from mindtorch_v2.profiler.analysis.gate import RuleError, check
-from mindtorch_v2.profiler.analysis.statistics import compare
+from mindtorch_v2.profiler.analysis.statistics import compare, compare_whole
 from mindtorch_v2.profiler.cli.diff import sentence
 from mindtorch_v2.profiler.record.descriptions import ModuleInfo
 from mindtorch_v2.profiler.record.kinds import Kind
@@ -168,6 +169,41 @@ def test_a_slowdown_of_everything_is_a_slower_step_that_is_common_to_all_operato
     assert quicker.alike == "faster" and sentence(quicker).startswith("A step is 3")
     same = diff(run(0), run(1))
     assert same.alike == "no evidence" and sentence(same).startswith("No evidence")
+
+
+def loaded(store: EventStore, others: float, delay: float) -> EventStore:
+    return store.with_metadata(machine_load={"others": others, "delay": delay, "slices": 100.0})
+
+
+def test_a_gate_on_the_step_sees_what_all_operators_have_in_common():
+    """More than what other work on the machine can have done breaks the rule, less does not."""
+    rules = {"step_time": "+3%"}
+    alone = loaded(run(0), 0.0, 0.0)
+    (broken,) = check(diff(alone, loaded(run(1, factor=1.2), 0.0, 0.0)), rules)
+    assert broken.rule == "step_time" and "(all operators alike)" in broken.message
+    assert check(diff(alone, loaded(run(1, factor=1.2), 0.02, 0.01)), rules)
+    busy = diff(alone, loaded(run(1, factor=1.2), 0.0, 0.25))  # it may have waited for a quarter of its time
+    assert check(busy, rules) == [] and busy.alike == "no evidence"
+    assert any("other work during the second run" in note and "33% slower" in note for note in busy.notes)
+    assert check(diff(alone, loaded(run(1, factor=1.2), 0.2, 0.0)), rules) == []
+    seldom = run(1, factor=1.2).with_metadata(machine_load={"others": 0.0, "delay": 0.25, "slices": 5.0})
+    assert check(diff(alone, seldom), rules)  # most steps were not interrupted
+    assert check(diff(loaded(run(0), 0.3, 0.3), loaded(run(1, factor=1.2), 0.0, 0.0)), rules)
+    assert check(diff(alone, loaded(run(1), 0.0, 0.0)), rules) == []
+
+
+def test_a_limit_below_zero_asks_for_a_faster_step():
+    faster = diff(loaded(run(0, factor=1.5), 0.0, 0.0), loaded(run(1), 0.0, 0.0))
+    assert check(faster, {"step_time": "-10%"}) == []
+    assert check(diff(run(0), run(1)), {"step_time": "-10%"})[0].rule == "step_time"
+
+
+def test_a_trace_that_says_nothing_of_its_machine_is_judged_by_its_own_drift():
+    steady, drifting = np.full(40, 100.0), np.repeat([100.0, 100.0, 130.0, 130.0], 10)
+    assert [_drift(steady), _drift(drifting), _drift(drifting[:8])] == [1.0, 1.3, 1.0]
+    assert compare_whole(steady, steady * 1.2).verdict == "slower"
+    found = compare_whole(steady, steady * 1.2, (1.0, 1.3))
+    assert found.verdict == "no evidence" and found.low == pytest.approx(1.2 / 1.3 - 1) and found.change > 0.19
 
 
 def test_a_change_of_one_part_is_told_beside_that_of_all():
