@@ -16,12 +16,13 @@ from .statistics import Comparison, Difference, compare, compare_whole
 
 _ALIKE = 0.7  # share of what two modules ran that must agree to call one the other's new name
 _COMMON = 0.02  # the least common change that is spoken of
+_RUN_NOISE = 0.03  # by which runs of one program differ on an idle machine: addresses, clocks, caches
 _SHARE = 0.002  # of the step: rows smaller than this in both runs are not compared one by one
 
 
 @dataclass(frozen=True)
 class Row:
-    """One part in both runs: what it is ("step", "phase", "operator", "module", "place"), and its difference;
+    """One part in both runs: what it is ("step", "phase", "operator", "module", "call path"), and its difference;
     `status` is its verdict, or "added" or "removed". `impact_ns` is what it adds to the median step, without the
     common factor.
     """
@@ -83,10 +84,11 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
         _row(kind, name, d, compared, float(np.median(a.times)))
         for (kind, name, _), d in zip(columns, compared.differences)
     ]
-    order = {"step": 0, "phase": 1, "module": 2, "operator": 3, "place": 4}
+    order = {"step": 0, "phase": 1, "module": 2, "operator": 3, "call path": 4}
     rows.sort(key=lambda r: (order[r.kind], -abs(r.impact_ns), r.name))
     whole = compare_whole(a.times, b.times, disturbed, seed)
-    alike = whole.verdict if abs(compared.common - 1) >= _COMMON else "no evidence"
+    is_beyond_noise = whole.low > _RUN_NOISE or whole.high < -_RUN_NOISE
+    alike = whole.verdict if abs(compared.common - 1) >= _COMMON and is_beyond_noise else "no evidence"
     notes = [*_notes(a, b, compared, adjust), *_disturbance_notes(disturbed, compared)]
     return Diff(
         rows[0].difference.verdict,
@@ -127,7 +129,7 @@ def _columns(
         ("phase", a.phases, b.phases),
         ("module", modules_a, b.modules),
         ("operator", a.operators, b.operators),
-        ("place", labels_a, labels_b),
+        ("call path", labels_a, labels_b),
     ):
         for name in dict.fromkeys([*old, *new]):
             pair = old.get(name, nothing[0]), new.get(name, nothing[1])

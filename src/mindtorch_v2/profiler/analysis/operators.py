@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..record.enums import DeviceType
-from ..record.kinds import WORK_KINDS
+from ..record.kinds import WORK_KINDS, WORKING_KINDS
 from ..store.event_store import EventStore
 from .grouping import group_entries
 from .memory_peak import is_users_frame
@@ -173,6 +173,26 @@ def _add_lines(tree: EventTree, group: np.ndarray, made: list[Operator], limit: 
         return
     lines, line_of_node = users_lines(store)
     _add_parts(tree, group, line_of_node[tree.column(store.stack, -1)], lines, [o.lines for o in made], limit)
+
+
+def line_times(tree: EventTree) -> list[Part]:
+    """The user's lines by the time of the outermost operators and backward functions that they called, longest first.
+    What those call is part of them."""
+    store = tree.store
+    if not len(store.stacks):
+        return []
+    works = np.isin(tree.kind, [int(k) for k in WORKING_KINDS]) & (tree.device_type == 0)
+    inside = (tree.parent >= 0) & works[tree.parent]
+    while True:  # as often as events are nested
+        further = inside | ((tree.parent >= 0) & inside[tree.parent])
+        if (further == inside).all():
+            break
+        inside = further
+    lines, line_of_node = users_lines(store)
+    line = line_of_node[tree.column(store.stack, -1)]
+    chosen = np.flatnonzero(works & ~inside & (line >= 0))
+    found = _pairs(np.zeros(len(chosen), np.int64), line[chosen], tree.total_ns[chosen])
+    return [Part(lines[which], count, total) for _, which, count, total in found]
 
 
 def _add_parts(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
-import select
+import selectors
 import signal
 import sys
 import threading
@@ -281,15 +281,17 @@ class FlightRecorder:
             return  # it is awake, or gone
 
     def _watch(self) -> None:
-        watched = {pipe.fd: pipe for pipe in self._signals}
-        while self.running:
-            ready, _, _ = select.select([self._wake_read, *watched], [], [], _TICK_S)
-            if self._wake_read in ready:
-                os.read(self._wake_read, 4096)
-            for fd in ready:
-                if fd in watched:
-                    self._signalled(watched[fd])
-            self.look(recorder.now())
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._wake_read, selectors.EVENT_READ)
+            for pipe in self._signals:
+                ready.register(pipe.fd, selectors.EVENT_READ, pipe)
+            while self.running:
+                for key, _ in ready.select(_TICK_S):
+                    if key.data is None:
+                        os.read(self._wake_read, 4096)
+                    else:
+                        self._signalled(key.data)
+                self.look(recorder.now())
 
     def look(self, now_ns: int) -> None:
         """What the thread does each time: overdue turns, requested dumps, segments to disk, the watchdog."""

@@ -6,10 +6,13 @@ import atexit
 import contextlib
 import json
 import os
+import selectors
 import socket
 import stat
 import threading
+import time
 import weakref
+from dataclasses import dataclass, field
 from typing import Any
 
 from .control import Controller
@@ -17,6 +20,16 @@ from .sockets import LONGEST, ControlError, is_trusted, peer, private_folder
 
 THREAD_NAME = "mindprof listener"
 _PATIENCE_S = 5.0  # for a peer that connects and says nothing
+_TICK_S = 0.5  # how often such peers are looked for
+_MOST_CLIENTS = 64  # at once; where more connect, those that came first and said nothing have to go
+
+
+@dataclass
+class _Client:
+    """Who has connected: until when its request must be there, and what it has said so far."""
+
+    deadline: float
+    text: bytearray = field(default_factory=bytearray)
 
 
 class Listener:
@@ -43,7 +56,7 @@ class Listener:
             _remove_stale(self.path)
             made.bind(self.path)
             os.chmod(self.path, 0o600)
-            made.listen(8)
+            made.listen(_MOST_CLIENTS)
         except OSError as error:
             made.close()
             raise ControlError(f"cannot listen at {self.path!r}: {error.strerror or error}") from error
@@ -61,25 +74,72 @@ class Listener:
         self._http.start()
 
     def _serve(self) -> None:
-        while self.running:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            with connection, contextlib.suppress(OSError):
-                self._talk(connection)
+        """Reads requests of all who connect at once, so that a slow client keeps nobody waiting; answers one after the
+        other."""
+        clients: dict[socket.socket, _Client] = {}
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._socket, selectors.EVENT_READ)
+            while self.running:
+                for key, _ in ready.select(_TICK_S if clients else None):
+                    connection: Any = key.fileobj
+                    if connection is not self._socket:
+                        if self._read(connection, clients[connection]):
+                            self._drop(ready, clients, connection)
+                    elif not self._accept(ready, clients):
+                        break
+                late = [c for c, client in clients.items() if client.deadline < time.monotonic()]
+                for connection in [*late, *list(clients)[: max(len(clients) - _MOST_CLIENTS, 0)]]:
+                    self._drop(ready, clients, connection)
+            for connection in list(clients):
+                self._drop(ready, clients, connection)
 
-    def _talk(self, connection: socket.socket) -> None:
-        if not is_trusted(peer(connection)):
-            return  # a stranger is told nothing
-        connection.settimeout(_PATIENCE_S)
-        line = connection.makefile("rb").readline(LONGEST)
+    def _accept(self, ready: selectors.BaseSelector, clients: dict[socket.socket, _Client]) -> bool:
+        """Takes a connection in; a stranger's is closed and told nothing. False where the socket was closed."""
         try:
-            request = json.loads(line)
+            connection, _ = self._socket.accept()
+        except OSError:
+            if self.running:  # no file descriptor is left: perhaps later
+                time.sleep(_TICK_S)
+            return False
+        try:
+            if is_trusted(peer(connection)):
+                connection.setblocking(False)
+                ready.register(connection, selectors.EVENT_READ)
+                clients[connection] = _Client(time.monotonic() + _PATIENCE_S)
+                return True
+        except OSError:  # gone already
+            pass
+        connection.close()
+        return True
+
+    def _drop(
+        self, ready: selectors.BaseSelector, clients: dict[socket.socket, _Client], connection: socket.socket
+    ) -> None:
+        if clients.pop(connection, None) is not None:
+            ready.unregister(connection)
+            connection.close()
+
+    def _read(self, connection: socket.socket, client: _Client) -> bool:
+        """Reads on; once the request is there, or too long, answers it. Whether that was all."""
+        try:
+            part = connection.recv(LONGEST)
+            client.text += part
+            if part and b"\n" not in client.text and len(client.text) < LONGEST:
+                return False
+            connection.settimeout(_PATIENCE_S)
+            connection.sendall(json.dumps(self._answer(bytes(client.text))).encode() + b"\n")
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def _answer(self, text: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(text.partition(b"\n")[0][:LONGEST])
         except (ValueError, RecursionError):
             request = None
-        answer = self.controller.answer(request)
-        connection.sendall(json.dumps(answer).encode() + b"\n")
+        return self.controller.answer(request)
 
     def close(self) -> None:
         """Stops listening; what is being recorded from outside ends with it."""

@@ -90,7 +90,7 @@ def sentence(compared: Diff) -> str:
         change = abs(compared.whole.change)
         alike = f"A step is {change:.1%} {compared.alike}, and all operators are so alike"
         whole = alike if compared.verdict == "no evidence" else f"{alike}; beside that, {whole[0].lower()}{whole[1:]}"
-    parts = changed(compared, "place") or changed(compared, "module") or changed(compared, "operator")
+    parts = changed(compared, "call path") or changed(compared, "module") or changed(compared, "operator")
     named = f"; most changed: {parts[0].name} ({parts[0].status})" if parts else ""
     facts = f"; {len(compared.changed_facts)} facts differ" if compared.changed_facts else "; all facts are the same"
     return whole + named + facts + "."
@@ -123,7 +123,7 @@ def _print(compared: Diff, broken: list[Broken], options: argparse.Namespace, ou
     for kind, title in (
         ("module", "Modules that changed"),
         ("operator", "Operators that changed"),
-        ("place", "Places that changed"),
+        ("call path", "Call paths that changed"),
     ):
         rows = changed(compared, kind)
         if rows:
@@ -172,7 +172,7 @@ def markdown(compared: Diff, broken: list[Broken], before: str, after: str, gate
         ]
     rows = [
         compared.rows[0],
-        *(r for kind in ("phase", "module", "operator", "place") for r in changed(compared, kind)[:5]),
+        *(r for kind in ("phase", "module", "operator", "call path") for r in changed(compared, kind)[:5]),
     ]
     lines += ["| part | before | after | change | |", "|---|---:|---:|---:|---|"]
     lines += [
@@ -222,7 +222,7 @@ def page(compared: Diff, broken: list[Broken], before: str, after: str) -> str:
         ("phase", "Phases"),
         ("module", "Modules"),
         ("operator", "Operators"),
-        ("place", "Places"),
+        ("call path", "Call paths"),
     ):
         rows = [r for r in compared.rows if r.kind == kind]
         rows = (

@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import sys
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..analysis.advice import Facts, advice
 from ..analysis.device import DeviceUse, device_use
 from ..analysis.formatting import printable
 from ..analysis.modules import ModuleNode, module_report
-from ..analysis.operators import Operator, operators
+from ..analysis.operators import Operator, line_times, operators
 from ..analysis.phases import LABELS
 from ..analysis.steps import window_of
 from ..analysis.tree import EventTree
@@ -87,7 +86,7 @@ def summary(store: EventStore, rows: int = 10) -> dict[str, Any]:
         },
         "operators": [_operator(o) for o in listed if o.kind != "scope"][:rows],
         "modules": _modules(tree, rows),
-        "lines": _lines(listed, rows),
+        "lines": _lines(tree, rows),
         "memory": [
             {
                 "device": use.device,
@@ -166,17 +165,8 @@ def _modules(tree: EventTree, rows: int) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(listed: list[Operator], rows: int) -> list[dict[str, Any]]:
-    """The user's lines by the time of the outermost operators that they called."""
-    spent: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
-    for operator in listed:
-        if operator.kind == "scope" or any(part.name.startswith("aten::") for part in operator.callers):
-            continue
-        for line in operator.lines:
-            spent[line.name] += line.total_ns
-            calls[line.name] += line.calls
-    return [{"line": line, "calls": calls[line], "total_ns": ns} for line, ns in spent.most_common(rows)]
+def _lines(tree: EventTree, rows: int) -> list[dict[str, Any]]:
+    return [{"line": part.name, "calls": part.calls, "total_ns": part.total_ns} for part in line_times(tree)[:rows]]
 
 
 def _device(use: DeviceUse) -> dict[str, Any]:

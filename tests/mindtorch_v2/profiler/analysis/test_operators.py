@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mindtorch_v2.profiler.analysis.operators import operators
+from mindtorch_v2.profiler.analysis.operators import line_times, operators
+from mindtorch_v2.profiler.analysis.tree import EventTree
+from mindtorch_v2.profiler.record.kinds import Kind
 
 from ..hand_made import E, make_store, tensors
 
@@ -44,6 +46,27 @@ def test_neighbours_shapes_and_lines():
         ("train.py(9): step", 100),
         ("eval.py(2): run", 30),
     ]
+
+
+def test_lines_have_the_time_of_the_outermost_operators_once():
+    """Backward functions are one inside the other, and an operator is both called by the user and by others."""
+    line = ("train.py(9): step",)
+    node = "autograd::engine::evaluate_function: AddmmBackward0"
+    store = make_store(
+        [
+            E("aten::mm", 0, 40, stack=line),
+            E("Optimizer.step#SGD.step", 40, 60, Kind.SCOPE, stack=line),
+            E("aten::add_", 45, 55, stack=line),
+            E(node, 100, 200, Kind.NODE, stack=line),
+            E("AddmmBackward0", 110, 190, Kind.BACKWARD, stack=line),
+            E("aten::mm", 120, 180, stack=line),
+            E("aten::mm", 200, 207, stack=("eval.py(2): run",)),
+        ],
+        with_stack=True,
+    )
+    found = [(part.name, part.calls, part.total_ns) for part in line_times(EventTree(store))]
+    assert found == [("train.py(9): step", 3, 150), ("eval.py(2): run", 1, 7)]
+    assert line_times(EventTree(make_store([E("aten::mm", 0, 1)]))) == []
 
 
 def test_a_store_without_events_has_no_operators():

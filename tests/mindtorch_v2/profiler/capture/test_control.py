@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -116,6 +117,18 @@ def test_nonsense_harms_nobody(listener, data):
         except OSError:
             pass  # it hung up on so much nonsense
     assert ask(listener.path, {"command": "status"})["pid"] == os.getpid()
+
+
+def test_slow_clients_keep_nobody_waiting(listener):
+    """More than are served at once have connected and say half of a request; whoever asks is answered."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(listeners._MOST_CLIENTS + 6):
+            slow = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            slow.connect(listener.path)
+            slow.sendall(b'{"comm')
+        assert ask(listener.path, {"command": "status"})["pid"] == os.getpid()
+        slow.sendall(b'and": "status"}\n')  # the last one is still there, and is answered when it goes on
+        assert json.loads(slow.makefile("rb").readline())["pid"] == os.getpid()
 
 
 def test_strangers_are_told_nothing(listener, monkeypatch):
