@@ -148,9 +148,9 @@ class Listener:
         self.running = False
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
-        self._socket.close()
         if self._thread is not threading.current_thread():
             self._thread.join()
+        self._socket.close()  # only now: a selector forgets a closed socket, and would not wake
         if self._http is not None:
             self._http.close()
         with contextlib.suppress(OSError):
