@@ -19,6 +19,7 @@ import pathlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -113,7 +114,9 @@ def main() -> int:
     parser.add_argument("--table", type=pathlib.Path)
     options = parser.parse_args()
     command = [options.python, "-m", "mindtorch_v2"] if options.door else [options.python]
-    said = {family: answers_of(command, family) for family in options.families}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1) as pool:
+        found = pool.map(lambda family: answers_of(command, family), options.families)
+        said = dict(zip(options.families, found))
     if options.record:
         failed = [n for programs in said.values() for n, s in programs.items() if "error" in s]
         if failed:

@@ -19,9 +19,9 @@ from .._tensor import Tensor, _new
 
 
 class Level(NamedTuple):
-    """A call of `vmap` that is under way: its number, the batch size and what random operators do."""
+    """A call of `vmap` that is under way: its id, the batch size and what random operators do."""
 
-    number: int
+    id: int
     size: int
     randomness: str
 
@@ -154,6 +154,6 @@ def rewrap(value: Any, level: int) -> Any:
 
 def as_batched(value: Tensor, level: Level) -> Batched:
     """The tensor itself if it is batched at this level, else one that is the same for the whole batch."""
-    if is_at(value, level.number):
+    if is_at(value, level.id):
         return value  # type: ignore[return-value]
-    return make_batched(value.unsqueeze(0).expand(level.size, *value.shape), level.number)
+    return make_batched(value.unsqueeze(0).expand(level.size, *value.shape), level.id)

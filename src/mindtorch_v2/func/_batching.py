@@ -306,7 +306,7 @@ def _write(op: Op, args: tuple[Any, ...], level: int) -> Any:
 
 
 def size_of(level: int) -> int:
-    return next(one.size for one in levels.stack if one.number == level)
+    return next(one.size for one in levels.stack if one.id == level)
 
 
 def _sample(x: Any, level: int, i: int) -> Any:
@@ -359,7 +359,7 @@ def _run_random(op: Op, args: tuple[Any, ...], level: int) -> Any:
     """Random operators, as `vmap(randomness=...)` says: an error, the same numbers for all samples, or different
     ones.
     """
-    how = next(one.randomness for one in levels.stack if one.number == level)
+    how = next(one.randomness for one in levels.stack if one.id == level)
     if how == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or "

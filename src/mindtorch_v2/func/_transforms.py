@@ -46,7 +46,7 @@ def _fresh_inputs(values: Any) -> Any:
 
 def _batched_below(x: Tensor, level: Any) -> Tensor:
     """The tensor, batched at `level` as well; higher levels stay outside."""
-    if isinstance(x, Batched) and x._level > level.number:
+    if isinstance(x, Batched) and x._level > level.id:
         inside = _batched_below(x._value.movedim(0, -1) if x._value.dim() > 1 else x._value, level)
         value = inside.movedim(-1, 0) if x._value.dim() > 1 else inside
         return make_batched(value, x._level)
@@ -126,11 +126,11 @@ def _release(values: Any, inputs: Any) -> Any:
 
 # --- gradients
 def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for n in numbers:
+    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for n in positions:
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
-    return tuple(n % len(args) for n in numbers)
+    return tuple(n % len(args) for n in positions)
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -144,9 +144,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
     @functools.wraps(func, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
-        numbers = _chosen(argnums, args)
+        positions = _chosen(argnums, args)
         with enable_grad():
-            inputs = {n: _fresh_inputs(args[n]) for n in numbers}
+            inputs = {n: _fresh_inputs(args[n]) for n in positions}
             made = func(*[inputs.get(i, a) for i, a in enumerate(args)], **kwargs)
             value, aux = _split(made, has_aux, "grad_and_value(f)(*args)")
             if not isinstance(value, Tensor):
@@ -157,7 +157,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                     f"{value.dim()} "
                     "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            flat, spec = tree_flatten([inputs[n] for n in numbers])
+            flat, spec = tree_flatten([inputs[n] for n in positions])
             tensors = [x for x in flat if isinstance(x, Tensor)]
             output = _full(value)
             found = iter(_gradients([output], tensors, [aten.ones_like(output)]))
@@ -245,25 +245,23 @@ def _products(outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequenc
     above = [
         level
         for level in levels.stack
-        if level.number > known and any(isinstance(c, Batched) and c._level == level.number for c in cotangents)
+        if level.id > known and any(isinstance(c, Batched) and c._level == level.id for c in cotangents)
     ]
     if not above:
         return _gradients([_full_to(o, known) for o in outputs], inputs, [_full_to(c, known) for c in cotangents])
     top = above[-1]
     rows = [
         _products(
-            outputs,
-            inputs,
-            [c._value[i] if isinstance(c, Batched) and c._level == top.number else c for c in cotangents],
+            outputs, inputs, [c._value[i] if isinstance(c, Batched) and c._level == top.id else c for c in cotangents]
         )
         for i in range(top.size)
     ]
-    return [make_batched(aten.stack(list(column)), top.number) for column in zip(*rows)]
+    return [make_batched(aten.stack(list(column)), top.id) for column in zip(*rows)]
 
 
 def _full_to(x: Any, known: int) -> Any:
     for level in levels.stack:
-        if level.number <= known:
+        if level.id <= known:
             x = _batched_below(x, level)
     return x
 

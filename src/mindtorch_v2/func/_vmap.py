@@ -48,7 +48,7 @@ def _random_without_batch(level: Level, op: Op, args: tuple[Any, ...], run: Call
             "batched. Use an out-of-place random operator, or randomness='same'."
         )
     drawn = [_Paused().run(run) for _ in range(level.size)]
-    return make_batched(aten.stack(drawn), level.number)
+    return make_batched(aten.stack(drawn), level.id)
 
 
 _batching.paused = _Paused
@@ -149,7 +149,7 @@ def _results(name: str, made: Any, out_dims: Any, level: Level) -> Any:
 
 def _result(name: str, x: Any, dim: Any, level: Level) -> Any:
     if dim is None:
-        if is_at(x, level.number):
+        if is_at(x, level.id):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return x
     if not isinstance(x, Tensor):
@@ -158,7 +158,7 @@ def _result(name: str, x: Any, dim: Any, level: Level) -> Any:
             "out_dims= to None "
             "for output?"
         )
-    value: Any = inner(x, level.number) if is_at(x, level.number) else x.unsqueeze(0).expand([level.size, *x.shape])
+    value: Any = inner(x, level.id) if is_at(x, level.id) else x.unsqueeze(0).expand([level.size, *x.shape])
     return value if dim == 0 else value.movedim(0, dim)
 
 
@@ -220,9 +220,7 @@ def _map_once(
     before = levels.stack
     levels.stack = (*before, level)
     try:
-        given = [
-            x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number) for x, d in zip(flat, dims)
-        ]
+        given = [x if d is None else make_batched(x.movedim(d, 0) if d else x, level.id) for x, d in zip(flat, dims)]
         made = _Mapping(level).run(func, *tree_unflatten(given, spec), **_mapped_keywords(kwargs, level))
         return _results(name, made, out_dims, level)
     finally:
@@ -231,7 +229,7 @@ def _map_once(
 
 def _mapped_keywords(kwargs: dict[str, Any], level: Level) -> dict[str, Any]:
     """Tensors among keyword arguments are mapped over their first dimension."""
-    made: dict[str, Any] = tree_map(lambda x: make_batched(x, level.number) if isinstance(x, Tensor) else x, kwargs)
+    made: dict[str, Any] = tree_map(lambda x: make_batched(x, level.id) if isinstance(x, Tensor) else x, kwargs)
     return made
 
 

@@ -32,7 +32,7 @@ def deep_copy(graph: Graph, memo: dict[int, Any]) -> Graph:
     return made
 
 
-class _Number:
+class _NodeIndex:
     """A node in the arguments of a pickled one: its position."""
 
     def __init__(self, index: int) -> None:
@@ -54,8 +54,8 @@ def reduce_graph(graph: Graph) -> Any:
     """What pickle keeps of a graph. Metadata of nodes is left out, as it may hold anything."""
     positions = {node: i for i, node in enumerate(graph.nodes)}
 
-    def number(node: Node) -> _Number:
-        return _Number(positions[node])
+    def index_of(node: Node) -> _NodeIndex:
+        return _NodeIndex(positions[node])
 
     rows = []
     for node in graph.nodes:
@@ -69,13 +69,16 @@ def reduce_graph(graph: Graph) -> Any:
                 node.op,
                 node.name,
                 target,
-                map_arg(node.args, number),
-                dict(map_arg(node.kwargs, number)),
+                map_arg(node.args, index_of),
+                dict(map_arg(node.kwargs, index_of)),
                 node.type,
                 wrapped,
             )
         )
-    return restore_graph, (rows, graph._tracer_cls, graph._tracer_extras, graph._codegen)
+    # a class inside a function cannot be found again when the graph is read
+    is_local = "<locals>" in getattr(graph._tracer_cls, "__qualname__", "")
+    tracer_cls = None if is_local else graph._tracer_cls
+    return restore_graph, (rows, tracer_cls, graph._tracer_extras, graph._codegen)
 
 
 def restore_graph(rows: list[Any], tracer_cls: Any, tracer_extras: Any, codegen: Any) -> Graph:
@@ -88,7 +91,7 @@ def restore_graph(rows: list[Any], tracer_cls: Any, tracer_extras: Any, codegen:
     nodes: list[Node] = []
 
     def resolve(value: Any) -> Any:
-        return nodes[value.index] if isinstance(value, _Number) else value
+        return nodes[value.index] if isinstance(value, _NodeIndex) else value
 
     for op, name, target, args, kwargs, kind, wrapped in rows:
         found = target.resolve() if isinstance(target, _Name) else target

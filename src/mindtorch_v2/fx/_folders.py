@@ -14,9 +14,9 @@ def write_folder(module: GraphModule, folder: Any, class_name: str) -> None:
     """`folder/__init__.py`, `module.py` with the class, `state_dict.pt`, and a file for every submodule."""
     from ..serialization import save
 
-    place = pathlib.Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    save(module.state_dict(), place / "state_dict.pt")
+    path = pathlib.Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    save(module.state_dict(), path / "state_dict.pt")
     lines = [
         f"import {PACKAGE} as torch",
         f"from {PACKAGE}.nn import *",
@@ -32,7 +32,7 @@ def write_folder(module: GraphModule, folder: Any, class_name: str) -> None:
     ]
     for name, child in module.named_children():
         file = f"{name}.pt"
-        save(child, place / file)
+        save(child, path / file)
         lines.append(f"        setattr(self, {name!r}, torch.load(_HERE / {file!r}, weights_only=False))")
     for name, tensor in module._parameters.items():
         if tensor is not None:
@@ -46,8 +46,8 @@ def write_folder(module: GraphModule, folder: Any, class_name: str) -> None:
             )
     lines += ["        self.load_state_dict(torch.load(_HERE / 'state_dict.pt'))", ""]
     lines += [f"    {line}".rstrip() for line in module.code.strip("\n").splitlines()]
-    _write(place / "module.py", "\n".join(lines) + "\n")
-    _write(place / "__init__.py", f"from .module import {class_name}\n")
+    _write(path / "module.py", "\n".join(lines) + "\n")
+    _write(path / "__init__.py", f"from .module import {class_name}\n")
 
 
 def _write(path: pathlib.Path, text: str) -> None:

@@ -102,7 +102,7 @@ class Namespace:
         self._last: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """A legal name like `candidate` that nothing else has: with a number at the end, where needed."""
+        """A legal name like `candidate` that nothing else has: with a suffix at the end, where needed."""
         if obj is not None and obj in self._obj_to_name:
             return self._obj_to_name[obj]
         name = _ILLEGAL.sub("_", candidate) or "_unnamed"
@@ -111,11 +111,11 @@ class Namespace:
         match = _NUMBERED.match(name)
         base = name if match is None else match[1]
         if name in self._used_names or self._is_reserved(name, obj):
-            number = self._last.get(base, 0) + 1
-            while f"{base}_{number}" in self._used_names or self._is_reserved(f"{base}_{number}", obj):
-                number += 1
-            name = f"{base}_{number}"
-            self._last[base] = number
+            suffix = self._last.get(base, 0) + 1
+            while f"{base}_{suffix}" in self._used_names or self._is_reserved(f"{base}_{suffix}", obj):
+                suffix += 1
+            name = f"{base}_{suffix}"
+            self._last[base] = suffix
         elif match is not None:
             self._last[base] = max(self._last.get(base, 0), int(match[2]))
         self._used_names.add(name)

@@ -105,13 +105,13 @@ class _Concrete:
         """The structure of all arguments."""
         return pytree.tree_flatten(list(self.values))[1]
 
-    def _leaf(self, name: str, number: int, value: Any) -> Any:
+    def _leaf(self, name: str, index: int, value: Any) -> Any:
         """One value of a parameter: a placeholder, and for constants a check that calls give the same."""
         from ._symbolic_trace import PHBase
 
         default = self.parameters[name].default
         args = () if default is inspect.Parameter.empty else (default,)
-        proxy = self.tracer.create_proxy("placeholder", f"{name}_{number}", args, {})
+        proxy = self.tracer.create_proxy("placeholder", f"{name}_{index}", args, {})
         if isinstance(value, PHBase):
             return proxy
         if isinstance(value, (bool, int, float, str)):

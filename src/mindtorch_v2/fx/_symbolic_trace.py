@@ -7,7 +7,7 @@ import inspect
 import math
 from collections import OrderedDict
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType  # noqa: F401 - libraries take FunctionType from here
 from typing import Any
 
 from .._tensor import Parameter, Tensor
@@ -16,7 +16,7 @@ from ._wrapping import Patcher, patch_globals, patch_wrapped, recorded_function,
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node
-from .proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase  # noqa: F401 - Proxy likewise
 
 __all__ = [
     "PH",
@@ -77,8 +77,10 @@ class Tracer(TracerBase):
         autowrap_functions: tuple[Callable[..., Any], ...] = (),
         param_shapes_constant: bool = False,
     ) -> None:
-        self._autowrap_modules = list(autowrap_modules)
-        self._autowrap_functions = list(autowrap_functions)
+        self._autowrap_search = list(autowrap_modules)
+        self._autowrap_function_ids = {
+            id(f) for m in autowrap_modules for n, f in m.__dict__.items() if not n.startswith("_") and callable(f)
+        } | {id(f) for f in autowrap_functions}
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[Any, str] | None = None
         self.root: Any = None
@@ -217,13 +219,7 @@ class Tracer(TracerBase):
 
         original_call, original_getattr = Module.__call__, Module.__getattr__
         cache: dict[str, Any] = {}
-        ids = {
-            id(f)
-            for m in self._autowrap_modules
-            for n, f in m.__dict__.items()
-            if not n.startswith("_") and callable(f)
-        }
-        ids |= {id(f) for f in self._autowrap_functions}
+        ids = self._autowrap_function_ids
 
         @functools.wraps(original_call)
         def call(mod: Any, *args: Any, **kwargs: Any) -> Any:
@@ -241,7 +237,7 @@ class Tracer(TracerBase):
         patcher.patch_method(Module, "__call__", call)
         patch_wrapped(patcher)
         patch_globals(patcher, getattr(function, "__globals__", {}), ids)
-        for module in self._autowrap_modules:
+        for module in self._autowrap_search:
             if patcher.visit_once(module):
                 for name, value in list(module.__dict__.items()):
                     if not name.startswith("_") and callable(value) and not isinstance(value, type):
@@ -294,3 +290,21 @@ def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> Gr
 
     name = type(root).__name__ if isinstance(root, Module) else getattr(root, "__name__", type(root).__name__)
     return GraphModule(tracer.root, graph, name)
+
+
+# PyTorch's names of the same things, which tracers of libraries (PyG's) are written with.
+_Patcher, _patch_wrapped_functions, _autowrap_check = Patcher, patch_wrapped, patch_globals
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("_orig_module_call", "_orig_module_getattr"):
+        from ..nn import Module
+
+        # kept, because the methods are patched while a trace runs
+        found = globals()[name] = getattr(Module, name.replace("_orig_module_", "__") + "__")
+        return found
+    if name == "ScriptObject":
+        from ..jit import RecursiveScriptClass
+
+        return RecursiveScriptClass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -33,8 +33,11 @@ class Patcher:
             self._undo.append(lambda: space.pop(name, None) and None)
         space[name] = new
 
-    def patch_method(self, cls: Any, name: str, new: Any) -> None:
-        """Sets an attribute of a class or module."""
+    def patch_method(self, cls: Any, name: str, new: Any, deduplicate: bool = False) -> None:
+        """Sets an attribute of a class or module; with `deduplicate` only the first time."""
+        if (id(cls), name) in self._seen and deduplicate:
+            return
+        self._seen.add((id(cls), name))
         if name in cls.__dict__:
             old = cls.__dict__[name]
             self._undo.append(lambda: setattr(cls, name, old))

@@ -146,7 +146,8 @@ class GraphModule(Module):
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
-        self._tracer_cls = graph._tracer_cls
+        is_local = "<locals>" in getattr(graph._tracer_cls, "__qualname__", "")  # which cannot be pickled
+        self._tracer_cls = None if is_local else graph._tracer_cls
         self._tracer_extras = graph._tracer_extras or {}
         self.meta: dict[str, Any] = {}
 

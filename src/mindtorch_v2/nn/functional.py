@@ -65,6 +65,7 @@ from ._functional.fractional_pooling import (
     fractional_max_pool3d,
     fractional_max_pool3d_with_indices,
 )
+from ._functional.grouped import grouped_mm
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,

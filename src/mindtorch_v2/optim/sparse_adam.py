@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._dispatch import aten
+from .._dtype import int64
 from .._tensor import Tensor, sparse_coo
 from ._options import check_range, check_rate
 from .adam import check_betas
@@ -62,11 +63,15 @@ def _update(p: Tensor, grad: Any, state: dict[str, Any], group: dict[str, Any]) 
     if g._nnz() == 0:
         return
     beta1, beta2 = group["betas"]
-    indices, values, n = g.indices().unbind(0), g.values(), state["step"]
-    first, second = state["exp_avg"][indices], state["exp_avg_sq"][indices]
+    values, n = g.values(), state["step"]
+    averages, squares = state["exp_avg"], state["exp_avg_sq"]
+    if p.dim() == 0:  # one element, without an index
+        p, averages, squares = p.view(1), averages.view(1), squares.view(1)
+    indices = g.indices().unbind(0) or (aten.zeros([1], dtype=int64),)
+    first, second = averages[indices], squares[indices]
     first = first + (values - first) * (1 - beta1)
     second = second + (values * values - second) * (1 - beta2)
-    aten.index_put_(state["exp_avg"], list(indices), first)
-    aten.index_put_(state["exp_avg_sq"], list(indices), second)
+    aten.index_put_(averages, list(indices), first)
+    aten.index_put_(squares, list(indices), second)
     rate = float(group["lr"]) * math.sqrt(1 - beta2**n) / (1 - beta1**n)
     aten.index_put_(p, list(indices), -rate * first / (second.sqrt() + group["eps"]), True)

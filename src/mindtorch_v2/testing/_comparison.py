@@ -125,9 +125,9 @@ def _tensor_text(a: np.ndarray, b: np.ndarray, close: np.ndarray, rtol: float, a
         f"Mismatched elements: {int((~close).sum())} / {close.size} ({(~close).mean():.1%})",
     ]
     for word, values, allowed in (("absolute", absolute, atol), ("relative", relative, rtol)):
-        place = np.unravel_index(int(values.argmax()), values.shape)
+        index = np.unravel_index(int(values.argmax()), values.shape)
         at = f" (up to {allowed} allowed)" if not equality else ""
-        lines.append(f"Greatest {word} difference: {values[place].item()} at index {tuple(int(i) for i in place)}{at}")
+        lines.append(f"Greatest {word} difference: {values[index].item()} at index {tuple(int(i) for i in index)}{at}")
     return "\n".join(lines)
 
 

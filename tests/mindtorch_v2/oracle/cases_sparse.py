@@ -185,3 +185,11 @@ case(
     "[isinstance(s, torch.sparse.DoubleTensor), isinstance(s, torch.sparse.FloatTensor), s.to_dense()]",
     grad=False,
 )
+case(
+    "SparseAdam_of_a_number",
+    "p = torch.nn.Parameter(w.detach().clone()); o = torch.optim.SparseAdam([p], lr=0.1)\n"
+    "for k in range(3):\n    p.grad = (p.detach() * 2).to_sparse(); o.step()\n"
+    "[p.detach(), o.state[p]['exp_avg'], o.state[p]['exp_avg_sq']]",
+    grad=False,
+    w=In((), F64),
+)
