@@ -19,6 +19,7 @@ from .._storage import taken
 from .._tensor import Tensor, wrap
 from .array_data import _array_of
 from .movement import to as _to
+from .untyped_storage import UntypedStorage
 
 
 def _target_device(device: Any) -> _device.device | None:
@@ -224,6 +225,8 @@ def asarray(
         shared = from_numpy(obj)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
         shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype())
+    elif isinstance(obj, UntypedStorage):
+        shared = wrap(obj.bytes_array(), dt.uint8)
     if shared is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _accelerators, _device
 from .._keys import CPU, META
-from .._storage import root_array, taken
+from .._storage import taken
 from .._tensor import Tensor, wrap
 from .members import method
+from .untyped_storage import UntypedStorage
 
 
 @method
@@ -96,49 +95,6 @@ def share_memory_(self: Tensor) -> Tensor:
     if self.is_cpu:
         share(self)
     return self
-
-
-class UntypedStorage:
-    """The bytes behind a tensor and its views.
-
-    >>> torch.ones(3).untyped_storage().nbytes()
-    12
-    """
-
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor
-        self._root = root_array(tensor._array)
-
-    def nbytes(self) -> int:
-        return int(self._root.nbytes)
-
-    __len__ = size = nbytes
-
-    def data_ptr(self) -> int:
-        return int(self._root.__array_interface__["data"][0])
-
-    @property
-    def device(self) -> Any:
-        return self._tensor.device
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other._root is self._root
-
-    def __hash__(self) -> int:
-        return id(self._root)
-
-    def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
-        """The bytes on another device; the storage itself if it is there."""
-        where = _device.resolve(device)
-        if where == self.device:
-            return self
-        return UntypedStorage(wrap(np.frombuffer(bytearray(bytes(self.tolist())), np.uint8)).to(where))
-
-    def cpu(self) -> UntypedStorage:
-        return self.to("cpu")
-
-    def tolist(self) -> list[int]:
-        return np.frombuffer(np.ascontiguousarray(self._root).tobytes(), np.uint8).tolist()
 
 
 @method

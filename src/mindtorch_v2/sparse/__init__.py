@@ -53,7 +53,7 @@ class check_sparse_tensor_invariants:
 
 
 def _sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -74,6 +74,8 @@ def _sparse_coo_tensor(
     tensor([3., 0., 4.])
     """
     if values is None:
+        if indices is None and size is None:
+            raise TypeError("sparse_coo_tensor(): expected indices and values, or a size")
         size = tuple(indices) if size is None else size
         empty = torch.zeros((0,), dtype=dtype, device=device)
         return coo(torch.zeros((len(size), 0), dtype=torch.int64), empty, Size(size), True).requires_grad_(
