@@ -145,6 +145,7 @@ from ._python.symbolic import sym_not as sym_not
 from ._python.symbolic import sym_sqrt as sym_sqrt
 from ._python.symbolic import sym_sum as sym_sum
 from ._python.tensor_str import set_printoptions as set_printoptions
+from ._python.untyped_storage import UntypedStorage as UntypedStorage
 from ._serialization.file_reader import PyTorchFileReader as PyTorchFileReader
 from ._shape import Size as Size
 from ._tensor import Tensor as Tensor
