@@ -104,7 +104,6 @@ from ._python.linalg import chain_matmul as chain_matmul
 from ._python.linalg import einsum as einsum
 from ._python.linalg import tensordot as tensordot
 from ._python.lobpcg import lobpcg as lobpcg
-from ._python.memory_methods import UntypedStorage as UntypedStorage
 from ._python.movement import block_diag as block_diag
 from ._python.movement import broadcast_tensors as broadcast_tensors
 from ._python.movement import cartesian_prod as cartesian_prod

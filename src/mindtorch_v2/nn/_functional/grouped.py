@@ -18,6 +18,10 @@ def grouped_mm(
     - [groups, m, k] and [k, columns]: columns are divided; gives [m, columns].
     - [m, k] and [k, n]: k is divided; gives [groups, m, n].
     - [groups, m, k] and [groups, k, n] without `offs`: gives [groups, m, n].
+
+    >>> rows, weights = torch.ones(3, 2), torch.ones(2, 2, 1)
+    >>> torch.nn.functional.grouped_mm(rows, weights, offs=torch.tensor([1, 3], dtype=torch.int32)).tolist()
+    [[2.0], [2.0], [2.0]]
     """
     for name, t in (("mat_a", mat_a), ("mat_b", mat_b)):
         if t.dtype.name not in ("float32", "bfloat16", "float16"):
