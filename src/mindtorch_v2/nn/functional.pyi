@@ -53,6 +53,7 @@ from ._functional.fractional_pooling import fractional_max_pool2d as fractional_
 from ._functional.fractional_pooling import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
 from ._functional.fractional_pooling import fractional_max_pool3d as fractional_max_pool3d
 from ._functional.fractional_pooling import fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices
+from ._functional.grouped import grouped_mm as grouped_mm
 from ._functional.loss import binary_cross_entropy as binary_cross_entropy
 from ._functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ._functional.loss import cross_entropy as cross_entropy
