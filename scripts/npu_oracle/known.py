@@ -27,6 +27,7 @@ KNOWN: dict[str, str] = {
     "id), which "
     "trace readers know, instead of streamId and type",
     "/profiler/trace/gpu_memcpy": "copies are recorded with times and links; torch_npu asks for kernels only",
+    "/profiler/trace/overhead": "what is loaded or planned at the first use of an operator is an event of its own kind",
     "/profiler/trace/C": "counters of memory in the trace, as PyTorch writes them",
     "/profiler/links/flows": "copies are linked as well as kernels",
     "/profiler/links/a kernel for every flow": "copies are linked as well as kernels",
