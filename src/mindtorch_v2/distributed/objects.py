@@ -10,14 +10,19 @@ import numpy as np
 from ._calls import root_of, run
 from .process_groups import ProcessGroup, resolve
 
+_OBJECTS = 1  # tag of messages that hold objects
+
 
 def _exchange(name: str, group: Any, call: Any) -> Any:
-    """Runs a blocking exchange of mpi4py as one event of a profile; None for a process outside the group."""
+    """Runs a blocking exchange of mpi4py as one event of a profile; None for a process outside the group.
+
+    The exchange begins when all processes of the group have come to it: the wait for one that has ended, hangs or calls
+    something else is then that of any collective, with its timeout and its error.
+    """
     made: list[Any] = []
 
     def start(g: ProcessGroup) -> tuple[list[Any], Any]:
-        made.append(call(g))
-        return [], lambda: None
+        return [g.comm.Ibarrier()], lambda: made.append(call(g))
 
     run(name, group, [], start, False)
     return made[0] if made else None
@@ -82,13 +87,14 @@ def scatter_object_list(
 def send_object_list(
     object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None
 ) -> None:
-    """Sends objects to process `dst`."""
-    data = pickle.dumps(list(object_list))
-    _exchange(
-        "send_object_list",
-        group,
-        lambda g: g.comm.Send(np.frombuffer(data, np.uint8), root_of(g, dst, group_dst, "dst"), 1),
-    )
+    """Sends objects to process `dst`: their size, then themselves."""
+    data = np.frombuffer(pickle.dumps(list(object_list)), np.uint8)
+
+    def start(g: ProcessGroup) -> tuple[list[Any], Any]:
+        peer = root_of(g, dst, group_dst, "dst")
+        return [g.comm.Isend(np.array([data.size]), peer, _OBJECTS), g.comm.Isend(data, peer, _OBJECTS)], lambda: None
+
+    run("send_object_list", group, [], start, False)
 
 
 def recv_object_list(
@@ -96,17 +102,19 @@ def recv_object_list(
 ) -> int:
     """Receives objects that process `src` sent; returns its rank."""
 
-    def receive(g: ProcessGroup) -> list[Any]:
+    size, found = np.empty(1, np.int64), list[Any]()
+
+    def start(g: ProcessGroup) -> tuple[list[Any], Any]:
         peer = root_of(g, src, group_src, "src")
-        from ._mpi import mpi
 
-        status = mpi().Status()
-        g.comm.Probe(peer, 1, status)
-        data = np.empty(status.Get_count(mpi().BYTE), np.uint8)
-        g.comm.Recv(data, peer, 1)
-        return pickle.loads(data.tobytes())
+        def receive() -> None:
+            data = np.empty(size[0], np.uint8)
+            g.comm.Recv(data, peer, _OBJECTS)
+            found.append(pickle.loads(data.tobytes()))
 
-    found = _exchange("recv_object_list", group, receive)
-    if found is not None:
-        object_list[:] = found
+        return [g.comm.Irecv(size, peer, _OBJECTS)], receive
+
+    run("recv_object_list", group, [], start, False)
+    if found:
+        object_list[:] = found[0]
     return src if src is not None else -1
