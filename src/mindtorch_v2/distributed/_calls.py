@@ -13,7 +13,7 @@ from .process_groups import GroupMember, ProcessGroup, resolve
 from .work import DistBackendError, Work
 
 _OF_ANY_SIZE = ("all_to_all", "all_to_all_single")  # sizes differ between processes
-_BETWEEN_TWO = ("send", "recv", "batch_isend_irecv")
+_BETWEEN_TWO = ("send", "recv", "batch_isend_irecv", "send_object_list", "recv_object_list")
 
 
 def run(

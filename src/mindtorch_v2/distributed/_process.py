@@ -12,11 +12,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from types import FrameType
 
 from . import _failures
 from ._mpi import rank_from_environment
+from ._supervisor import GRACE_S
 
 _parent = os.getppid()
 
@@ -49,6 +52,27 @@ def _terminate(signal_id: int, frame: FrameType | None) -> None:
     raise _Terminated(128 + signal_id)
 
 
+def _end_where_stuck() -> None:
+    """Ends this process for good some time after it was told to end (SIGTERM), if it is still there.
+
+    A process that waits inside MPI for others that are gone does not come to run Python's signal handlers, and nobody
+    is left to end it where the launcher was killed. The interpreter writes the signal into a pipe at once; a thread
+    reads it.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # a child's signals are not this process's
+
+    def watch() -> None:
+        while signal.SIGTERM not in os.read(reader, 64):
+            pass
+        time.sleep(GRACE_S)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, name="end of the job", daemon=True).start()
+
+
 def _job_is_over() -> bool:
     return os.getppid() != _parent
 
@@ -75,6 +99,7 @@ def main() -> None:
     _export_rank()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
+        _end_where_stuck()
     from ..__main__ import run as run_program
 
     try:

@@ -17,6 +17,7 @@ import resource
 import signal
 import sys
 
+GRACE_S = 10.0  # that a program which was told to end has to save what it recorded
 PREFIX = "program-"  # of the names of files for programs: their process id follows, they hold the supervisor's
 _PR_SET_PDEATHSIG = 1
 

@@ -25,7 +25,6 @@ from . import _clock, _failures, _supervisor
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
-_GRACE = 10.0  # seconds that processes of a job that failed have to save what they recorded
 _LOOK = 0.2  # seconds between looks at them
 
 
@@ -156,7 +155,7 @@ def _wait(child: subprocess.Popen[bytes], directory: str) -> int:
         orphans = _supervisor.orphans(directory)
         if child.returncode is not None and not orphans:
             return child.returncode
-        end = end or (time.monotonic() + _GRACE if orphans else 0.0)
+        end = end or (time.monotonic() + _supervisor.GRACE_S if orphans else 0.0)
         for pid in orphans if end and time.monotonic() > end else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -53,6 +53,7 @@ def _expected(rank: int) -> dict[str, Any]:
         "objects": [{"rank": r} for r in range(SIZE)],
         "broadcast objects": ["from 1", 2],
         "scattered object": f"for {rank}",
+        "sent objects": [{"sent": 1}, "two"] if rank < 2 else [None, None],
         "gradient of all_reduce": [6.0 * (rank + 1)] * 2,
         "gradient of all_gather": [6.0 * (rank + 1)] * 2,
         "error twice": ["ValueError", "trying to initialize the default process group twice!"],

@@ -109,6 +109,12 @@ note("broadcast objects", objects)
 mine = [None]
 dist.scatter_object_list(mine, [f"for {i}" for i in range(size)] if rank == 0 else None)
 note("scattered object", mine[0])
+objects = [{"sent": 1}, "two"] if rank == 0 else [None, None]
+if rank == 0:
+    dist.send_object_list(objects, dst=1)
+elif rank == 1:
+    dist.recv_object_list(objects, src=0)
+note("sent objects", objects)
 
 # --- gradients
 from torch.distributed.nn import all_gather, all_reduce  # noqa: E402
