@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..store.distinct import distinct
 from .formatting import printable
 from .source import EventSource
 from .tree import EventTree
@@ -68,17 +69,17 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
     store = tree.store
     options, device = store.metadata.options, store.metadata.use_device
 
-    def distinct(values: np.ndarray) -> list[int]:
+    def ids(values: np.ndarray) -> list[int]:
         return [i for i in distinct(values[entries]).tolist() if i >= 0]
 
-    names = [len(printable(tree.name_of_id[i])) for i in distinct(tree.name_id)]
+    names = [len(printable(tree.name_of_id[i])) for i in ids(tree.name_id)]
     shapes = [
         len(str(plain_shapes(store.inputs[i].shapes)))
-        for i in distinct(tree.column(store.columns["inputs"], -1))
+        for i in ids(tree.column(store.columns["inputs"], -1))
         if store.inputs[i].shapes and options.describes_inputs
     ]
-    overloads = distinct(tree.column(store.overload, -1)) if options.capture_overload_names else []
-    nodes = distinct(tree.column(store.stack, -1))
+    overloads = ids(tree.column(store.overload, -1)) if options.capture_overload_names else []
+    nodes = ids(tree.column(store.stack, -1))
     device_ns = _device_total(tree, entries) if device else 0
     return Summary(
         longest_name=max(names),
