@@ -44,7 +44,9 @@ def _cost(*command: str) -> tuple[float, float]:
     process = subprocess.Popen(
         [sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_ONE_THREAD
     )
-    _, _, used = os.wait4(process.pid, 0)
+    _, status, used = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise RuntimeError(f"{' '.join(command)[:200]} failed: what it cost says nothing")
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
