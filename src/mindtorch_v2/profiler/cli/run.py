@@ -135,9 +135,10 @@ class _Recording:
         """
         from ...__main__ import run as run_program
 
-        previous = signal.getsignal(signal.SIGTERM)
-        if previous is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._terminated)
+        for name in ("SIGTERM", "SIGHUP"):
+            ending = getattr(signal, name, None)  # Windows has no SIGHUP
+            if ending is not None and signal.getsignal(ending) is signal.SIG_DFL:
+                signal.signal(ending, self._terminated)
         self._start()
         code: Any = 0
         gc.enable()
@@ -161,9 +162,11 @@ class _Recording:
         self.profile.start()
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
-        self._finish_in_parent(wait=False)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        try:
+            self._finish_in_parent(wait=False)
+        finally:  # where the terminal is gone the summary cannot be printed
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
     def _finish_in_parent(self, wait: bool = True) -> None:
         """Writes the profile, unless this is a child that the program made by fork. `wait`: for the program's own."""

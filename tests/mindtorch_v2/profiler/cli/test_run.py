@@ -36,6 +36,7 @@ ENDS = {
     "interrupt": "signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT); "
     "time.sleep(60)",
     "terminate": "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)",
+    "hang up": "os.kill(os.getpid(), signal.SIGHUP); time.sleep(60)",
 }
 
 
@@ -47,6 +48,7 @@ def _run(folder: Path, *arguments: str, module: str = "mindtorch_v2.profiler") -
         text=True,
         timeout=120,
         env={**os.environ, "COLUMNS": "100"},
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ignored under nohup
     )
 
 
@@ -59,7 +61,15 @@ def test_a_program_ends_as_without_the_tool(tmp_path, end):
     assert (
         under.returncode
         == alone.returncode
-        == {"done": 0, "code": 7, "text": 1, "error": 1, "interrupt": -signal.SIGINT, "terminate": -signal.SIGTERM}[end]
+        == {
+            "done": 0,
+            "code": 7,
+            "text": 1,
+            "error": 1,
+            "interrupt": -signal.SIGINT,
+            "terminate": -signal.SIGTERM,
+            "hang up": -signal.SIGHUP,
+        }[end]
     )
     if end == "error":
         assert "KeyError: 'boom'" in under.stderr and "program.py" in under.stderr
