@@ -95,7 +95,7 @@ def test_every_operator_is_used():
     folder = pathlib.Path(ops.__file__).parent
     named = {name for text in ops.ROWS.values() for name in re.findall(r"(\w+):", text)}
     for path in folder.glob("*.py"):
-        if path.name != "abi.py":
+        if path.name != "operator_codes.py":
             named |= set(re.findall(r'"(\w+)"', path.read_text()))
     assert set(abi.OPERATORS) - named == {
         "Permute",

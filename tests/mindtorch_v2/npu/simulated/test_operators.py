@@ -49,10 +49,10 @@ class Launches:
     def end(self, name, stream):
         pass
 
-    def begin_copy(self, stream):
+    def begin_timed(self, name, stream):
         pass
 
-    def end_copy(self, stream, kind, nbytes):
+    def end_timed(self, name, stream, title, nbytes, kind):
         pass
 
 
