@@ -18,10 +18,11 @@ FLOOR = 4096
 class KernelMemory:
     """The memory of one kernel, measured between `begin` and `end`."""
 
-    __slots__ = ("start_ns", "end_ns", "_taken", "_claimed", "_is_alone", "_base", "_peak_before", "_modules")
+    __slots__ = ("start_ns", "end_ns", "_row", "_taken", "_claimed", "_is_alone", "_base", "_peak_before", "_modules")
 
-    def __init__(self, now: int) -> None:
+    def __init__(self, now: int, row: int) -> None:
         self.start_ns = self.end_ns = now
+        self._row = row  # of the event that the kernel runs in
         self._taken = self._claimed = 0  # bytes at most, and those of them that tensors hold
         self._is_alone = True  # no other thread ran a kernel meanwhile
         self._base, self._peak_before = 0, -1  # the peak of the user's own tracing
@@ -57,10 +58,11 @@ class KernelMemory:
         stop_tracing()
         _current = None
 
-    def claim(self, nbytes: int) -> int:
-        """A tensor took memory that the kernel allocated; when that was, at the earliest."""
+    def claim(self, nbytes: int, row: int, now: int) -> int:
+        """A tensor of the event `row` took memory that the kernel allocated; when that was, at the earliest within
+        this event."""
         self._claimed += nbytes
-        return self.start_ns
+        return self.start_ns if row == self._row else now
 
     @property
     def scratch(self) -> int:

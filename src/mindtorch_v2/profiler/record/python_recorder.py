@@ -256,7 +256,7 @@ class Recorder(RecordedThreads):
         buffer = self._local.buffer or self._buffer()
         if buffer is not None:
             kernel = buffer.kernel if device_type == "cpu" else None
-            began = self.now() if kernel is None else kernel.claim(nbytes)
+            began = self.now() if kernel is None else kernel.claim(nbytes, buffer.innermost, self.now())
             device = device_number(device_type, device_index) | TENSORS
             self._note_memory(buffer, (began, block, address, nbytes, device, buffer.innermost))
 
@@ -283,7 +283,7 @@ class Recorder(RecordedThreads):
             out = kernel(*args)
             claim(out)
             return out
-        memory = buffer.kernel = KernelMemory(self.now())
+        memory = buffer.kernel = KernelMemory(self.now(), buffer.innermost)
         try:
             try:
                 memory.begin()

@@ -29,11 +29,12 @@ def traced(request):
 
 
 def measured(kernel, claimed=0):
-    memory = KernelMemory(10)
+    memory = KernelMemory(10, row=3)
     memory.begin()
     kernel()
     memory.end(20)
-    assert memory.claim(claimed) == 10 and memory.end_ns == 20
+    assert memory.claim(claimed, row=3, now=15) == 10 and memory.end_ns == 20
+    assert memory.claim(0, row=4, now=15) == 15  # of an event inside
     return memory.scratch
 
 
@@ -64,7 +65,7 @@ def test_the_users_peak_stays_what_it_was():
 
 
 def test_kernels_at_the_same_time_are_not_told_apart(traced):
-    one, other, later = KernelMemory(0), KernelMemory(0), KernelMemory(0)
+    one, other, later = KernelMemory(0, 0), KernelMemory(0, 0), KernelMemory(0, 0)
     one.begin()
     other.begin()
     kept = np.empty(MEGABYTE, np.uint8)
