@@ -53,9 +53,15 @@ def open_board(rank: int) -> None:
     directory = _directory()
     if not directory or not os.path.isdir(directory):
         return
-    with open(os.path.join(directory, f"rank{rank}"), "w+b") as file:
-        file.truncate(_SIZE)
-        _board = mmap.mmap(file.fileno(), _SIZE)
+    # A file that is there already (a second group of the process) never gets shorter: others read it through a mapping,
+    # and are ended by the system (SIGBUS) where that reaches beyond the file's end.
+    descriptor = os.open(os.path.join(directory, f"rank{rank}"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.ftruncate(descriptor, _SIZE)
+        _board = mmap.mmap(descriptor, _SIZE)
+    finally:
+        os.close(descriptor)
+    _board[:] = bytes(_SIZE)
     _own_rank, _common = rank, 0
     draft = os.path.join(directory, f"draft-{rank}")
     with open(draft, "w", encoding="ascii") as file:
