@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .mlp import fill
+from .mlp import fill, losses_of_training
 
 
 def run(torch: Any) -> dict[str, Any]:
@@ -24,13 +24,7 @@ def run(torch: Any) -> dict[str, Any]:
     x = (torch.arange(256.0).reshape(2, 2, 8, 8) * 0.07).cos().npu()
     y = torch.tensor([0, 2]).npu()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = losses_of_training(torch, model, optimizer, x, y, steps=4)
     norm = model[1]
     model.eval()
     return {

@@ -11,7 +11,7 @@ from typing import Any
 
 from client import MARK
 
-from .mlp import fill
+from .mlp import fill, losses_of_training
 
 SIZE = 2
 
@@ -100,11 +100,5 @@ def _training(torch: Any, rank: int) -> dict[str, Any]:
     x = (torch.arange(160.0).reshape(20, 8) * 0.11).sin()[rank * 10 : rank * 10 + 10].npu()
     y = (torch.arange(20) % 4)[rank * 10 : rank * 10 + 10].npu()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = losses_of_training(torch, model, optimizer, x, y, steps=4)
     return {"losses": losses, "weight": model.module[4].weight.detach().cpu().tolist()}

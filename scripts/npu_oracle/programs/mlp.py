@@ -13,6 +13,18 @@ def fill(torch: Any, model: Any) -> None:
             p.copy_(((torch.arange(float(count)) * 0.37 + number).sin() * 0.3).reshape(p.shape))
 
 
+def losses_of_training(torch: Any, model: Any, optimizer: Any, x: Any, y: Any, steps: int) -> list[float]:
+    """Trains a classifier on one batch; the loss before each step."""
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
 def train(torch: Any, optimizer: str, **options: Any) -> dict[str, Any]:
     nn = torch.nn
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 4))
@@ -21,13 +33,7 @@ def train(torch: Any, optimizer: str, **options: Any) -> dict[str, Any]:
     x = (torch.arange(80.0).reshape(10, 8) * 0.11).sin().npu()
     y = (torch.arange(10) % 4).npu()
     chosen = getattr(torch.optim, optimizer)(model.parameters(), **options)
-    losses = []
-    for _ in range(6):
-        chosen.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        chosen.step()
-        losses.append(loss.item())
+    losses = losses_of_training(torch, model, chosen, x, y, steps=6)
     return {
         "losses": losses,
         "weight": model[4].weight.detach().cpu().tolist(),
