@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/arguments.h"
+
 /* On x86-64 loops are also compiled for machines with AVX2 and FMA and for those with AVX-512; see each_type.h.
    PICK(name, type) is the right one. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MINDTORCH_BASELINE)
@@ -97,12 +99,6 @@ bool is_like(const Array *b, const Array *a);
 
 /* A new contiguous array, opened for writing; NULL with an exception. `zeroed` fills it with zeros. */
 PyObject *array_new(Arrays *all, Array *array, int ndim, const Py_ssize_t *shape, char type, bool zeroed);
-
-/* Numbers: false (and no exception) for anything but a Python int or float that fits. */
-bool as_double(PyObject *object, double *value);
-bool as_index(PyObject *object, Py_ssize_t *value);
-/* The ints of a list or tuple of up to `limit`; their count, or -1. */
-int as_indices(PyObject *object, Py_ssize_t *values, int limit);
 
 int arrays_init(void);
 

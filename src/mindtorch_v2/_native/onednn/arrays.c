@@ -166,43 +166,6 @@ PyObject *view_allocate(View *view)
     return turned;
 }
 
-bool read_double(PyObject *object, double *value)
-{
-    if (!PyFloat_CheckExact(object) && !PyLong_CheckExact(object))
-        return false;
-    *value = PyFloat_AsDouble(object);
-    if (*value == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return false;
-    }
-    return true;
-}
-
-bool read_int(PyObject *object, int64_t *value)
-{
-    if (!PyLong_CheckExact(object))
-        return false;
-    *value = PyLong_AsLongLong(object);
-    if (*value == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return false;
-    }
-    return true;
-}
-
-int read_ints(PyObject *object, int64_t *values, int limit)
-{
-    if (!PyTuple_Check(object) && !PyList_Check(object))
-        return -1;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
-    if (count > limit)
-        return -1;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!read_int(PySequence_Fast_GET_ITEM(object, i), &values[i]))
-            return -1;
-    return (int)count;
-}
-
 /* Whether arrays lie in memory as this file reads them. */
 static bool layout_is_known(void)
 {

@@ -87,14 +87,16 @@ typedef struct {
 /* Reads a list of sizes, of which one may stand for all dimensions. */
 static bool read_sizes(PyObject *object, int64_t *sizes, int space, int64_t least)
 {
-    int count = read_ints(object, sizes, space);
-    if (count == 1)
-        for (int i = 1; i < space; i++)
-            sizes[i] = sizes[0];
-    for (int i = 0; i < space; i++)
+    Py_ssize_t given[3];
+    int count = as_indices(object, given, space);
+    if (count != 1 && count != space)
+        return false;
+    for (int i = 0; i < space; i++) {
+        sizes[i] = given[count == 1 ? 0 : i];
         if (sizes[i] < least)
             return false;
-    return count == 1 || count == space;
+    }
+    return true;
 }
 
 /* Weights as (groups, O / groups, C / groups, kernel). */
@@ -112,11 +114,13 @@ static void split_groups(View *w, int64_t groups)
 static bool complete(Convolution *c, const Lists *lists)
 {
     int space = c->space = c->x.ndim - 2;
+    Py_ssize_t groups;
     if (space < 1 || space > 3 || c->w.ndim != c->x.ndim || c->y.ndim != c->x.ndim || c->x.type != c->w.type
-        || c->y.type != c->x.type || !read_int(lists->groups, &c->groups) || c->groups < 1
+        || c->y.type != c->x.type || !as_index(lists->groups, &groups) || groups < 1
         || !read_sizes(lists->stride, c->strides, space, 1) || !read_sizes(lists->padding, c->left, space, 0)
         || !read_sizes(lists->dilation, c->dilates, space, 1))
         return false;
+    c->groups = groups;
     if (c->x.dims[0] != c->y.dims[0] || c->x.dims[1] != c->w.dims[1] * c->groups || c->w.dims[0] % c->groups
         || c->y.dims[1] != c->w.dims[0])
         return false;

@@ -1,21 +1,11 @@
 /* The module `_onednn`: `Kernel` objects that try oneDNN and hand what it declines to the kernel behind them. */
 #include "onednn.h"
+#include "common/kernel_objects.h"
 #include "common/sources.h"
 
-#include <structmember.h>
-
-static const KernelEntry *const FAMILIES[] = {CONVOLUTIONS, PRODUCTS, ELEMENTWISE};
-#define FAMILY_COUNT (sizeof FAMILIES / sizeof *FAMILIES)
+static const KernelEntry *const FAMILIES[] = {CONVOLUTIONS, PRODUCTS, ELEMENTWISE, NULL};
 
 static bool enabled = true;
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    const KernelEntry *entry;
-    PyObject *wrapped;
-    PyObject *dict;
-} Kernel;
 
 static PyObject *kernel_vectorcall(PyObject *object, PyObject *const *args, size_t flags, PyObject *names)
 {
@@ -33,90 +23,11 @@ static PyObject *kernel_vectorcall(PyObject *object, PyObject *const *args, size
     return PyObject_Vectorcall(self->wrapped, args, flags, names);
 }
 
-static const KernelEntry *find(const char *name)
-{
-    for (size_t family = 0; family < FAMILY_COUNT; family++)
-        for (const KernelEntry *entry = FAMILIES[family]; entry->name != NULL; entry++)
-            if (strcmp(entry->name, name) == 0)
-                return entry;
-    return NULL;
-}
-
-static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *names)
-{
-    static char *keywords[] = {"name", "wrapped", NULL};
-    const char *name;
-    PyObject *wrapped;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "sO:Kernel", keywords, &name, &wrapped))
-        return NULL;
-    const KernelEntry *entry = find(name);
-    if (entry == NULL)
-        return PyErr_Format(PyExc_LookupError, "there is no oneDNN kernel %s", name);
-    Kernel *self = (Kernel *)type->tp_alloc(type, 0);
-    if (self == NULL)
-        return NULL;
-    self->vectorcall = kernel_vectorcall;
-    self->entry = entry;
-    self->wrapped = Py_NewRef(wrapped);
-    return (PyObject *)self;
-}
-
-static int kernel_traverse(PyObject *object, visitproc visit, void *arg)
-{
-    Kernel *self = (Kernel *)object;
-    Py_VISIT(Py_TYPE(object));
-    Py_VISIT(self->wrapped);
-    Py_VISIT(self->dict);
-    return 0;
-}
-
-static int kernel_clear(PyObject *object)
-{
-    Py_CLEAR(((Kernel *)object)->dict);
-    return 0;
-}
-
-static void kernel_dealloc(PyObject *object)
-{
-    Kernel *self = (Kernel *)object;
-    PyTypeObject *type = Py_TYPE(object);
-    PyObject_GC_UnTrack(object);
-    Py_CLEAR(self->dict);
-    Py_CLEAR(self->wrapped);
-    type->tp_free(object);
-    Py_DECREF(type);
-}
-
-static PyObject *kernel_repr(PyObject *object)
-{
-    Kernel *self = (Kernel *)object;
-    return PyUnicode_FromFormat("<oneDNN kernel %s before %R>", self->entry->name, self->wrapped);
-}
-
-static PyMemberDef kernel_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Kernel, vectorcall), READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(Kernel, dict), READONLY, NULL},
-    {"__wrapped__", T_OBJECT, offsetof(Kernel, wrapped), READONLY, "The kernel that does what oneDNN does not."},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "Kernel(name, wrapped): computes with oneDNN, and calls `wrapped` for what is declined."},
-    {Py_tp_new, kernel_new},
-    {Py_tp_dealloc, kernel_dealloc},
-    {Py_tp_traverse, kernel_traverse},
-    {Py_tp_clear, kernel_clear},
-    {Py_tp_repr, kernel_repr},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_members, kernel_members},
-    {0, NULL},
-};
-
-static PyType_Spec kernel_spec = {
-    .name = "mindtorch_v2._native._onednn.Kernel",
-    .basicsize = sizeof(Kernel),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = kernel_slots,
+static const KernelModule KERNELS = {
+    .type_name = "mindtorch_v2._native._onednn.Kernel",
+    .origin = "oneDNN",
+    .tables = FAMILIES,
+    .call = kernel_vectorcall,
 };
 
 /* --- functions of the module
@@ -189,35 +100,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int add_names(PyObject *module)
-{
-    PyObject *names = PyList_New(0);
-    for (size_t family = 0; names != NULL && family < FAMILY_COUNT; family++)
-        for (const KernelEntry *entry = FAMILIES[family]; names != NULL && entry->name != NULL; entry++) {
-            PyObject *name = PyUnicode_FromString(entry->name);
-            if (name == NULL || PyList_Append(names, name) < 0)
-                Py_CLEAR(names);
-            Py_XDECREF(name);
-        }
-    PyObject *all = names ? PyList_AsTuple(names) : NULL;
-    Py_XDECREF(names);
-    int failed = all == NULL || PyModule_AddObjectRef(module, "NAMES", all) < 0;
-    Py_XDECREF(all);
-    return failed ? -1 : 0;
-}
-
 static int module_exec(PyObject *module)
 {
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* the library's state is the process's */
-        PyErr_SetString(PyExc_ImportError, "the native part of mindtorch_v2 works in the main interpreter only");
+    if (add_kernels(module, &KERNELS) < 0 || arrays_setup() < 0)
         return -1;
-    }
-    if (arrays_setup() < 0 || add_names(module) < 0 || add_sources(module) < 0)
-        return -1;
-    PyObject *type = PyType_FromSpec(&kernel_spec);
-    int failed = type == NULL || PyModule_AddObjectRef(module, "Kernel", type) < 0;
-    Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return add_sources(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {

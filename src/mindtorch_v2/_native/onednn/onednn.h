@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "common/arguments.h"
 
 #define DECLINED Py_NotImplemented /* borrowed, as in kernels/kernels.h */
 
@@ -48,11 +49,6 @@ void view_lay_out(View *view, bool channels_last); /* strides of fresh dense mem
 View view_like(const View *view);                  /* the same shape and type in row-major order */
 PyObject *view_allocate(View *view);               /* a new array with the view's strides, whose data it then is */
 PyObject *view_allocate_as(View *view, Py_ssize_t ndim, const int64_t *shape); /* row-major, of another shape */
-
-/* Numbers and lists of arguments; false (and no error) for what is none. */
-bool read_double(PyObject *object, double *value);
-bool read_int(PyObject *object, int64_t *value);
-int read_ints(PyObject *object, int64_t *values, int limit); /* their count, or -1 */
 
 /* --- plans
  * ---------------------------------------------------------------------------------------------------------------- */

@@ -124,7 +124,7 @@ static PyObject *addmm(PyObject *const *args, PyObject *behind)
     double beta, alpha;
     if (!view_read(&bias, args[0]) || !view_read(&a, args[1]) || !view_read(&b, args[2]) || a.ndim != 2 || b.ndim != 2
         || bias.type != a.type || bias.ndim != 1 || bias.dims[0] != b.dims[1] || bias.strides[0] != 1
-        || !read_double(args[3], &beta) || !read_double(args[4], &alpha) || beta != 1 || alpha != 1)
+        || !as_double(args[3], &beta) || !as_double(args[4], &alpha) || beta != 1 || alpha != 1)
         return DECLINED;
     bias.ndim = 2;
     bias.dims[1] = bias.dims[0], bias.strides[1] = 1;
