@@ -129,7 +129,6 @@ UNDER_VALGRIND := not clock_agrees and not both_recorders
 sanitize: sanitize-core sanitize-npu sanitize-threads sanitize-valgrind ## the native modules and the simulator under sanitizers and valgrind
 
 sanitize-build: $(VENV)/.dev
-	$(BIN)/pip install --quiet --disable-pip-version-check 'setuptools>=77'
 	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src build/sanitize/src && find build/sanitize/src -name '*.so' -delete
 	ln -s $(CURDIR)/ascend_sim build/sanitize/ascend_sim    # as in a checkout
 	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
@@ -144,7 +143,6 @@ sanitize-npu: sanitize-build
 	$(SANITIZED) MINDTORCH_NPU_LIB=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto tests/mindtorch_v2/npu
 
 sanitize-threads: $(VENV)/.dev
-	$(BIN)/pip install --quiet --disable-pip-version-check 'setuptools>=77'
 	rm -rf build/threads && mkdir -p build/threads && cp -r src build/threads/src && find build/threads/src -name '*.so' -delete
 	CFLAGS="-fsanitize=thread -g" LDFLAGS="-fsanitize=thread" $(BIN)/python setup.py --quiet build_ext --build-temp build/threads/tmp \
 	  --build-lib build/threads/src
