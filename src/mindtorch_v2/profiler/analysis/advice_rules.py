@@ -52,6 +52,7 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
         & (tree.total_ns < bound)
         & tree.nests
         & np.append(tree.kind != Kind.OP, True)[tree.parent]
+        & facts.entries_in_steps
     )
     took = int(tree.total_ns[tiny].sum())
     if len(tiny) < 100 * facts.steps or took < 0.2 * facts.whole_ns:
@@ -146,7 +147,7 @@ def repeated_copies(facts: Facts) -> Advice | None:
         for i, text in enumerate(tree.name_of_id)
         if text in ("aten::_to_copy", "aten::copy_", "aten::clone", "aten::contiguous")
     }
-    chosen = np.flatnonzero(np.isin(tree.name_id, list(names)) & tree.nests & (tree.row >= 0))
+    chosen = np.flatnonzero(np.isin(tree.name_id, list(names)) & tree.nests & (tree.row >= 0) & facts.entries_in_steps)
     outer = np.isin(np.append(tree.name_id, -1)[tree.parent[chosen]], list(names)) & (tree.parent[chosen] >= 0)
     chosen = chosen[~outer]
     inputs, stack = tree.column(store.columns["inputs"], -1)[chosen], tree.column(store.stack, -1)[chosen]
@@ -173,7 +174,9 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
     """The optimizer works on one parameter after another."""
     tree = facts.tree
     scopes = np.flatnonzero(
-        np.array([text.startswith(OPTIMIZER_PREFIX) for text in tree.name_of_id])[tree.name_id] & tree.nests
+        np.array([text.startswith(OPTIMIZER_PREFIX) for text in tree.name_of_id])[tree.name_id]
+        & tree.nests
+        & facts.entries_in_steps
     )
     if not len(scopes):
         return None
@@ -202,7 +205,9 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
 def unused_gradients(facts: Facts) -> Advice | None:
     """Gradients are computed, and nothing uses them."""
     store = facts.store
-    nodes = np.flatnonzero((store.kind == Kind.NODE) & (np.append(store.kind, 0)[store.parent] != Kind.NODE))
+    nodes = np.flatnonzero(
+        (store.kind == Kind.NODE) & (np.append(store.kind, 0)[store.parent] != Kind.NODE) & facts.rows_in_steps
+    )
     used = facts.rows_named(lambda text: text.startswith(OPTIMIZER_PREFIX))
     took = facts.length(nodes)
     if facts.phases.steps.source != "profiler" or facts.steps < 2 or len(used) or took < 0.05 * facts.whole_ns:
@@ -254,8 +259,8 @@ def growing_memory(facts: Facts) -> Advice | None:
 def slow_first_steps(facts: Facts) -> Advice | None:
     """The first step takes much longer than the rest."""
     lengths = facts.phases.steps.duration_ns
-    if len(lengths) < 4 or not facts.phases.steps.complete[0]:
-        return None
+    if len(lengths) < 4 or facts.phases.steps.source != "profiler":
+        return None  # where only optimizers are known, nobody knows when the first step began
     usual = int(np.median(lengths[1:]))
     excess = int(lengths[0]) - usual
     if lengths[0] < 1.5 * usual or excess < 0.02 * facts.whole_ns:
@@ -341,7 +346,7 @@ def python_between_operators(facts: Facts) -> Advice | None:
 
 def garbage_collection(facts: Facts) -> Advice | None:
     """Python's collector of reference cycles runs inside steps."""
-    rows = np.flatnonzero(facts.store.kind == Kind.GC)
+    rows = np.flatnonzero((facts.store.kind == Kind.GC) & facts.rows_in_steps)
     took = facts.length(rows)
     if took < 0.02 * facts.whole_ns:
         return None

@@ -54,14 +54,7 @@ class Features:
     def __init__(self, source: EventStore | EventTree) -> None:
         self.tree = EventTree.of(source)
         self.store = self.tree.store
-        found = find_steps(self.store)
-        chosen = np.flatnonzero(found.complete) if found.complete.any() else np.arange(len(found.number))
-        self.steps = found._replace(
-            number=found.number[chosen],
-            start_ns=found.start_ns[chosen],
-            end_ns=found.end_ns[chosen],
-            complete=found.complete[chosen],
-        )
+        self.steps = find_steps(self.store)
 
     def _step_of(self, times: np.ndarray) -> np.ndarray:
         """The step that a moment lies in, or -1."""

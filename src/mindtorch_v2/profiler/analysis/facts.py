@@ -69,14 +69,26 @@ class Facts:
     def phase_ns(self, phase: Phase) -> int:
         return self.phases.total()[LABELS[phase]]
 
+    @cached_property
+    def entries_in_steps(self) -> np.ndarray:
+        """The mask of the tree's entries that lie in the steps."""
+        return self._in_steps(self.tree.start_ns, self.tree.start_ns + self.tree.total_ns)
+
+    @cached_property
+    def rows_in_steps(self) -> np.ndarray:
+        """The mask of the store's rows that lie in the steps."""
+        return self._in_steps(self.store.start_ns, self.store.end_ns)
+
+    def _in_steps(self, start_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
+        steps = self.phases.steps
+        return (start_ns >= steps.start_ns[0]) & (end_ns <= steps.end_ns[-1])
+
     def rows_named(self, test: Callable[[str], bool], kinds: tuple[int, ...] | None = None) -> np.ndarray:
         """Rows of the host inside the steps whose name passes the test."""
         names = [i for i, text in enumerate(self.store.strings) if test(text)]
-        store, steps = self.store, self.phases.steps
-        chosen = np.isin(store.name, names) & (store.device_type == 0)
-        chosen &= (store.start_ns >= steps.start_ns[0]) & (store.end_ns <= steps.end_ns[-1])
+        chosen = np.isin(self.store.name, names) & (self.store.device_type == 0) & self.rows_in_steps
         if kinds is not None:
-            chosen &= np.isin(store.kind, kinds)
+            chosen &= np.isin(self.store.kind, kinds)
         return np.flatnonzero(chosen)
 
     def length(self, rows: np.ndarray) -> int:

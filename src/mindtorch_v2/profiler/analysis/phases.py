@@ -146,12 +146,19 @@ def _nearest(parent: np.ndarray, marked: np.ndarray) -> np.ndarray:
         jump = further
 
 
+def _on_thread(store: EventStore, thread: int) -> np.ndarray:
+    """The mask of rows of the same thread of the system: tasks that take turns on it have indices of their own."""
+    numbers = np.array([info.number if info.device < 0 else -1 - i for i, info in enumerate(store.threads)] or [0])
+    return numbers[store.thread] == numbers[thread] if len(store) else np.zeros(0, bool)
+
+
 def _innermost(store: EventStore, thread: int) -> tuple[np.ndarray, np.ndarray]:
     """Times at which another row of the thread becomes the innermost, and that row (-1 for none)."""
-    numbers = np.array([info.number if info.device < 0 else -1 - i for i, info in enumerate(store.threads)] or [0])
-    here = numbers[store.thread] == numbers[thread] if len(store) else np.zeros(0, bool)
     rows = np.flatnonzero(
-        here & (store.flags & np.uint8(Flag.ASYNC) == 0) & (store.device_type == 0) & (store.end_ns > store.start_ns)
+        _on_thread(store, thread)
+        & (store.flags & np.uint8(Flag.ASYNC) == 0)
+        & (store.device_type == 0)
+        & (store.end_ns > store.start_ns)
     )
     times = np.concatenate([store.start_ns[rows], store.end_ns[rows]])
     then = np.concatenate([rows, store.parent[rows]])
@@ -170,7 +177,7 @@ def _gaps_are_python(store: EventStore, thread: int, cuts: np.ndarray, phase: np
     waiting in it.
     """
     rows = np.flatnonzero(
-        (store.thread == thread) & (store.kind != Kind.STEP) & ~np.isin(store.kind, (Kind.LOADING, Kind.OVERHEAD))
+        _on_thread(store, thread) & (store.kind != Kind.STEP) & ~np.isin(store.kind, (Kind.LOADING, Kind.OVERHEAD))
     )
     if not len(rows):
         return phase

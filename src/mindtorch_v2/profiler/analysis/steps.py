@@ -12,24 +12,22 @@ from .entries import STEP_PREFIX
 
 OPTIMIZER_PREFIX = "Optimizer.step#"
 _OUTLIER_SPREADS = 5.0  # a step is an outlier if it is this many median deviations from the median...
+_MOST_OPTIMIZERS = 4  # of one class that take turns
+_REGULAR = 0.9  # of the calls that must repeat what was there a turn ago
 _OUTLIER_SHARE = 0.2  # ...and differs from it by at least this share
 
 
 class Steps(NamedTuple):
     """The steps in the order of time: arrays of equal length, and where they were found.
 
-    source     "profiler" (`prof.step()`), "optimizer" (between the ends of `Optimizer.step`), or "window" (no steps:
-    one that is the
-               whole recording)
-    complete   per step: whether its beginning was recorded. The first of "optimizer" began at an unknown time, so
-    comparisons leave it out
+    source     "profiler" (`prof.step()`), "optimizer" (between the ends of `Optimizer.step`; the first one began at an
+               unknown time and is left out), or "window" (no steps: one that is the whole recording)
     """
 
     number: np.ndarray
     start_ns: np.ndarray
     end_ns: np.ndarray
     source: str
-    complete: np.ndarray
     thread: int  # index of the thread that the loop ran on
 
     @property
@@ -49,31 +47,42 @@ class Steps(NamedTuple):
 
 def find_steps(store: EventStore) -> Steps:
     """The steps of a store: marked ones, else one per call of the optimizer that stepped most often, else the whole
-    window.
+    window. Where several optimizers of one class take turns, a step is one turn of all.
     """
     host = store.device_type == 0
     marked = np.flatnonzero((store.kind == Kind.STEP) & host)
     if len(marked):
         names = [store.strings[i] for i in store.name[marked].tolist()]
         numbers = [_number_in(name, i) for i, name in enumerate(names)]
-        return Steps(
-            np.array(numbers),
-            store.start_ns[marked],
-            store.end_ns[marked],
-            "profiler",
-            np.ones(len(marked), bool),
-            int(store.thread[marked[0]]),
-        )
-    start, stop = window_of(store)
+        thread = int(store.thread[marked[0]])
+        return Steps(np.array(numbers), store.start_ns[marked], store.end_ns[marked], "profiler", thread)
     stepped = _optimizer_rows(store, host)
-    if len(stepped):
-        ends = store.end_ns[stepped]
-        begins = np.append(start, ends[:-1])
-        complete = np.append(False, np.ones(len(ends) - 1, bool))
-        return Steps(np.arange(len(ends)), begins, ends, "optimizer", complete, int(store.thread[stepped[0]]))
-    return Steps(
-        np.zeros(1, np.int64), np.array([start]), np.array([stop]), "window", np.ones(1, bool), main_thread(store)
-    )
+    ends = store.end_ns[stepped]
+    turn = _calls_in_a_turn(store, stepped)
+    ends = ends[turn - 1 :: turn]
+    if len(ends) > 1:
+        return Steps(np.arange(1, len(ends)), ends[:-1], ends[1:], "optimizer", int(store.thread[stepped[0]]))
+    start, stop = window_of(store)
+    return Steps(np.zeros(1, np.int64), np.array([start]), np.array([stop]), "window", main_thread(store))
+
+
+def _calls_in_a_turn(store: EventStore, stepped: np.ndarray) -> int:
+    """How many optimizers of the same class take turns, as those of a GAN do: the shortest period of what the calls
+    (rows of the store, in order) and the backward passes before them consist of. What else is between them says
+    nothing: a program that reads its loss every third time has one optimizer."""
+    if not len(stepped):
+        return 1
+    here = store.thread == store.thread[stepped[0]]
+    begins = store.start_ns[here & (store.kind == Kind.OP)]
+    nodes = store.start_ns[store.kind == Kind.NODE]
+    inside = np.searchsorted(begins, store.end_ns[stepped]) - np.searchsorted(begins, store.start_ns[stepped])
+    passed = np.diff(np.searchsorted(nodes, store.end_ns[stepped]), prepend=0)
+    made = np.stack([inside, passed], 1)
+    for turn in range(1, min(_MOST_OPTIMIZERS, len(made) // 3) + 1):
+        again = made[2 * turn :] == made[turn:-turn]  # not the first turn, in which optimizers make their state
+        if again.all(1).mean() >= _REGULAR:
+            return turn
+    return 1
 
 
 def window_of(store: EventStore) -> tuple[int, int]:

@@ -10,11 +10,12 @@ from .phases import LABELS, Phase, Phases
 _INPUT_SHARE = 0.25  # of the steps' time spent waiting for data
 _NEARLY_ALWAYS = 0.9  # of the time in which a device has launched work to do
 _PYTHON_SHARE = 0.4  # of the steps' time spent in Python between operators
+_UNKNOWN_SHARE = 0.5  # of the steps' time that belongs to no phase of the program
 
 
 class Verdict(NamedTuple):
-    """`bound` is "input", "host", "device" or "compute" (a CPU that spends its time in operators); `shares` the
-    phases, largest first.
+    """`bound` is "input", "host", "device", "compute" (a CPU that spends its time in operators) or "unknown" (most of
+    the time is loading, or nothing was recorded in it); `shares` the phases, largest first.
     """
 
     bound: str
@@ -45,6 +46,10 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
             supplied = "nearly always" if share >= _NEARLY_ALWAYS else f"{share:.0%} of the time"
             return Verdict("device", f"Device-bound: the device has launched work to do {supplied}.", evidence, shares)
         return Verdict("host", "Host-bound: the device mostly waits for the host to launch work.", evidence, shares)
+    unknown = total[LABELS[Phase.UNACCOUNTED]] / whole
+    if unknown >= _UNKNOWN_SHARE:
+        what = f"No verdict: {unknown:.0%} of the time is what is loaded at first use, or lies outside of all events."
+        return Verdict("unknown", what, evidence, shares)
     work = sum(total[LABELS[p]] for p in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.COPIES)) / whole
     if python >= _PYTHON_SHARE or python > work:
         return Verdict("host", f"Host-bound: {python:.0%} of a step is Python between operators.", evidence, shares)

@@ -34,6 +34,14 @@ class UsageError(Exception):
     """Wrong usage; the message says what was expected."""
 
 
+class ProgramInterrupted(Exception):
+    """A program that `run` profiles was ended by Ctrl-C; its traceback has been printed."""
+
+
+def _shown_already(*_: object) -> None:
+    """The hook for an exception whose traceback has been printed."""
+
+
 class _Parser(argparse.ArgumentParser):
     """Errors are one line."""
 
@@ -55,6 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _failed(f"{error.filename!r}: {error.strerror}" if error.filename else str(error))
+    except ProgramInterrupted as error:  # by the user, in the program: the interpreter ends as it would without us
+        sys.excepthook = _shown_already
+        raise KeyboardInterrupt from error
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return INTERRUPTED

@@ -12,10 +12,11 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
-from .main import UsageError, parser_of
+from .main import ProgramInterrupted, UsageError, parser_of
 from .terminal import Terminal, size, warn
 
 EXAMPLE = (
@@ -23,6 +24,7 @@ EXAMPLE = (
     "mindprof run --all --wait 5 --active 10 -o run.mindprof -m package.train",
 )
 _WITH_VALUE = ("-o", "--output", "--wait", "--warmup", "--active", "--repeat")
+_TURNS = 20  # of an optimizer while the one whose steps are counted has none: that one is used no more
 _FLAGS = {
     "shapes": "record_shapes",
     "memory": "profile_memory",
@@ -108,6 +110,8 @@ class _Recording:
         self.output = os.path.abspath(options.output)
         self.stores: list[Any] = []
         self.is_over = False
+        self._stepping: Any = None  # the optimizer whose steps are counted
+        self._since_step: dict[int, int] = {}  # how often others have stepped since it did, by their ids
         wanted = {full: getattr(options, short) or options.all for short, full in _FLAGS.items()}
         self.steps = options.wait + options.warmup + options.active > 0
         with warnings.catch_warnings():
@@ -139,6 +143,7 @@ class _Recording:
             ending = getattr(signal, name, None)  # Windows has no SIGHUP
             if ending is not None and signal.getsignal(ending) is signal.SIG_DFL:
                 signal.signal(ending, self._terminated)
+        os._exit = self._exit_at_once(os._exit)
         self._start()
         code: Any = 0
         gc.enable()
@@ -158,8 +163,30 @@ class _Recording:
         if self.steps:
             from ...optim.optimizer import register_optimizer_step_post_hook
 
-            register_optimizer_step_post_hook(lambda *_: self.is_over or self.profile.step())
+            register_optimizer_step_post_hook(self._optimizer_stepped)
         self.profile.start()
+
+    def _optimizer_stepped(self, optimizer: Any, *_: Any) -> None:
+        """A step ends with the optimizer that stepped first. Where that one is used no more, with another."""
+        if self.is_over:
+            return
+        self._since_step = {} if optimizer is self._stepping else self._since_step
+        self._since_step[id(optimizer)] = self._since_step.get(id(optimizer), 0) + 1
+        if self._stepping is None or self._since_step[id(optimizer)] > _TURNS:
+            self._stepping, self._since_step = optimizer, {}
+        if optimizer is self._stepping:
+            self.profile.step()
+
+    def _exit_at_once(self, exit_at_once: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
+        """`os._exit` of the program: writes the profile first. Forked children end as they would."""
+
+        def leave(status: int) -> NoReturn:
+            try:
+                self._finish_in_parent(wait=False)
+            finally:
+                exit_at_once(status)
+
+        return leave
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
         try:
@@ -173,6 +200,8 @@ class _Recording:
         if self.is_over or os.getpid() != self.pid:
             return
         self.is_over = True
+        if sys.stderr is None or sys.stderr.closed:  # by the program: nobody reads the summary
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
         gc.disable()  # a collection would look through all that the program has left, and the process ends
         self.profile.stop()
         if wait and self.children is not None:
@@ -235,14 +264,12 @@ def _exit_code(code: Any) -> int:
 def _shown(error: BaseException) -> int:
     """Shows an exception as Python does, without the frames of this tool.
 
-    After Ctrl-C the process ends by that signal.
+    After Ctrl-C the interpreter ends as it does without this tool: functions of atexit, then the signal.
     """
     error.__traceback__ = _of_the_program(error.__traceback__)  # the hook shows this one, not its third argument
     sys.excepthook(type(error), error, error.__traceback__)
     if isinstance(error, KeyboardInterrupt):
-        _flush(sys.stdout)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        raise ProgramInterrupted
     return 1
 
 

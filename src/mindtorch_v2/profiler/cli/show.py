@@ -233,7 +233,7 @@ def _print_steps(steps: dict[str, Any], out: Terminal) -> None:
     if steps["outliers"]:
         text += f", outliers {', '.join(map(str, steps['outliers'][:8]))}"
     out.line()
-    out.line(text + (" (by Optimizer.step)" if steps["source"] == "optimizer" else ""))
+    out.line(text + (" (from one Optimizer.step to the next)" if steps["source"] == "optimizer" else ""))
 
 
 def _print_operators(found: list[dict[str, Any]], devices: list[dict[str, Any]], out: Terminal) -> None:

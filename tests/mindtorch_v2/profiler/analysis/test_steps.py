@@ -16,7 +16,6 @@ def test_marked_steps():
     assert steps.source == "profiler"
     assert steps.number.tolist() == [7, 8]
     assert steps.duration_ns.tolist() == [100, 150]
-    assert steps.complete.tolist() == [True, True]
 
 
 def test_steps_end_where_the_optimizer_that_stepped_most_often_ends():
@@ -31,9 +30,43 @@ def test_steps_end_where_the_optimizer_that_stepped_most_often_ends():
     )
     steps = find_steps(store)
     assert steps.source == "optimizer"
-    assert steps.start_ns.tolist() == [5, 40]
-    assert steps.end_ns.tolist() == [40, 90]
-    assert steps.complete.tolist() == [False, True]  # nobody knows when the first began
+    assert steps.number.tolist() == [1]  # nobody knows when the first began
+    assert steps.start_ns.tolist() == [40]
+    assert steps.end_ns.tolist() == [90]
+
+
+def test_one_call_of_an_optimizer_is_no_step():
+    store = make_store([E("aten::a", 5, 20), E("Optimizer.step#SGD.step", 30, 40, Kind.SCOPE), E("aten::a", 50, 60)])
+    steps = find_steps(store)
+    assert (steps.source, steps.start_ns.tolist(), steps.end_ns.tolist()) == ("window", [5], [60])
+
+
+def _turns(inside: list[int], nodes: list[int], read_every: int = 0):
+    """Calls of optimizers with so many operators inside, and so many backward functions before each."""
+    events, at = [], 0
+    for i, (count, before) in enumerate(zip(inside, nodes)):
+        for _ in range(before):
+            events.append(E("AddBackward0", at, at + 1, Kind.NODE))
+            at += 1
+        if read_every and i % read_every == 0:
+            events.append(E("aten::item", at, at + 1))
+            at += 1
+        events.append(E("Optimizer.step#Adam.step", at, at + count + 1, Kind.SCOPE))
+        events += [E("aten::mul_", at + k, at + k + 1) for k in range(count)]
+        at += count + 1
+    return find_steps(make_store(events))
+
+
+def test_optimizers_of_one_class_that_take_turns_make_one_step():
+    by_operators = _turns([9, 5] + [8, 4] * 9, [3] * 20)
+    by_nodes = _turns([4] * 21, [2, 5, 7] * 7)
+    assert len(by_operators.number) == 9 and len(by_nodes.number) == 6
+    assert set(by_operators.duration_ns.tolist()) == {8 + 4 + 2 + 2 * 3}
+
+
+def test_a_loss_that_is_read_now_and_then_and_irregular_steps_make_no_turns():
+    assert len(_turns([4] * 20, [3] * 20, read_every=2).number) == 19
+    assert len(_turns([4] * 8, [3, 5, 2, 8, 1, 9, 4, 7]).number) == 7
 
 
 def test_without_marks_the_window_is_the_step():

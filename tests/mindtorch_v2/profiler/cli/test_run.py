@@ -15,8 +15,9 @@ from mindtorch_v2.profiler.analysis.steps import find_steps
 from mindtorch_v2.profiler.cli.run import split
 
 PROGRAM = """
-import os, signal, sys, time
+import atexit, os, signal, sys, time
 import torch
+atexit.register(print, "at exit")
 model = torch.nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 print(sys.argv[1:], __name__, os.path.basename(__file__))
@@ -36,6 +37,8 @@ ENDS = {
     "interrupt": "signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT); "
     "time.sleep(60)",
     "terminate": "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)",
+    "at once": "os._exit(5)",
+    "closed": "sys.stdout.close(); sys.stderr.close()",
     "hang up": "os.kill(os.getpid(), signal.SIGHUP); time.sleep(60)",
 }
 
@@ -68,6 +71,8 @@ def test_a_program_ends_as_without_the_tool(tmp_path, end):
             "error": 1,
             "interrupt": -signal.SIGINT,
             "terminate": -signal.SIGTERM,
+            "at once": 5,
+            "closed": 0,
             "hang up": -signal.SIGHUP,
         }[end]
     )
@@ -76,7 +81,28 @@ def test_a_program_ends_as_without_the_tool(tmp_path, end):
         assert "profiler/cli" not in under.stderr.replace(os.sep, "/")
     store = load(tmp_path / "profile.mindprof").store
     steps = find_steps(store)
-    assert steps.source == "optimizer" and len(steps.number) == 5
+    assert steps.source == "optimizer" and len(steps.number) == 4  # from the end of the first of five on
+
+
+def test_steps_that_are_counted_are_those_of_one_optimizer(tmp_path):
+    """The two of a GAN step in turns; a step is one turn. The first one is then used no more."""
+    (tmp_path / "gan.py").write_text(
+        "import torch\n"
+        "one, two = ([torch.ones(2, requires_grad=True)] for _ in range(2))\n"
+        "first, second = torch.optim.SGD(one, 0.1), torch.optim.SGD(two, 0.1)\n"
+        "for i in range(40):\n"
+        "    for parameter, optimizer in ((one, first), (two, second)):\n"
+        "        if i < 10 or optimizer is second:\n"
+        "            parameter[0].sum().backward()\n"
+        "            optimizer.step()\n"
+    )
+    ran = _run(tmp_path, "run", "--quiet", "--no-report", "--wait", "1", "--active", "100", "gan.py")
+    assert ran.returncode == 0
+    store = load(tmp_path / "profile.mindprof").store
+    counts = [text.startswith("Optimizer.step#") for text in (store.name_of(row) for row in range(len(store)))]
+    assert sum(counts) == 2 * 10 + 30 - 1  # all but the first
+    # 9 of the first, then 11 of the second, which has 20 turns alone before; the last one ends with the program
+    assert find_steps(store).number.tolist() == list(range(1, 22))
 
 
 def test_steps_of_the_optimizer_follow_the_schedule_and_the_summary_names_the_page(tmp_path):
@@ -96,7 +122,7 @@ def test_steps_of_the_optimizer_follow_the_schedule_and_the_summary_names_the_pa
         and options.with_flops
     )
     assert (tmp_path / "out.html").exists() and "out.html" in made.stderr and "2 steps" in made.stderr
-    assert made.stdout == "[] __main__ program.py\n"
+    assert made.stdout == "[] __main__ program.py\nat exit\n"
 
 
 def test_code_and_modules(tmp_path):
