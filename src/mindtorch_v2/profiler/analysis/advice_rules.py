@@ -61,7 +61,8 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
     most = [f"{tree.name_of_id[names[i]]} x{counts[i]}" for i in np.argsort(-counts)[:4].tolist()]
     return Advice(
         "tiny-operators",
-        f"{len(tiny) // facts.steps} operators of less than 10 us in every step",
+        f"{len(tiny) // facts.steps} operators of less than 10 us"
+        + (" in every step" if facts.phases.steps.source != "window" else ""),
         [
             f"{_time(took)} in {len(tiny)} calls, {took / facts.whole_ns:.1%} of the steps' time",
             "most often " + ", ".join(most),
@@ -142,6 +143,8 @@ def hidden_synchronisation(facts: Facts) -> Advice | None:
 def repeated_copies(facts: Facts) -> Advice | None:
     """The same copy or cast is made again and again."""
     tree, store = facts.tree, facts.store
+    if facts.phases.steps.source == "window":  # what runs once may well make a copy twice
+        return None
     names = {
         i
         for i, text in enumerate(tree.name_of_id)

@@ -39,6 +39,10 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
     ]
     if data >= _INPUT_SHARE:
         return Verdict("input", f"Input-bound: {data:.0%} of a step waits for the data loader.", evidence, shares)
+    unknown = total[LABELS[Phase.UNACCOUNTED]] / whole
+    if unknown >= _UNKNOWN_SHARE:
+        what = f"No verdict: {unknown:.0%} of the time is what is loaded at first use, or lies outside of all events."
+        return Verdict("unknown", what, evidence, shares)
     if devices:
         slowest = max(devices, key=lambda use: use.busy_ns)
         if slowest.bound == "device":
@@ -46,10 +50,6 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
             supplied = "nearly always" if share >= _NEARLY_ALWAYS else f"{share:.0%} of the time"
             return Verdict("device", f"Device-bound: the device has launched work to do {supplied}.", evidence, shares)
         return Verdict("host", "Host-bound: the device mostly waits for the host to launch work.", evidence, shares)
-    unknown = total[LABELS[Phase.UNACCOUNTED]] / whole
-    if unknown >= _UNKNOWN_SHARE:
-        what = f"No verdict: {unknown:.0%} of the time is what is loaded at first use, or lies outside of all events."
-        return Verdict("unknown", what, evidence, shares)
     work = sum(total[LABELS[p]] for p in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.COPIES)) / whole
     if python >= _PYTHON_SHARE or python > work:
         return Verdict("host", f"Host-bound: {python:.0%} of a step is Python between operators.", evidence, shares)
