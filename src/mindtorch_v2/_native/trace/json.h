@@ -24,7 +24,7 @@ enum {
     MAX_DIGITS = 19
 }; /* what an int64 and a uint64 hold in any case */
 
-/* Text between two places; a string's includes its quotation marks. */
+/* Text between two positions; a string's includes its quotation marks. */
 typedef struct {
     const char *data;
     Py_ssize_t size;
@@ -54,9 +54,9 @@ static inline bool span_is(Span span, const char *text)
 }
 
 /* Moves behind a string that begins here. */
-static inline Status skip_string(const char **place, const char *end)
+static inline Status skip_string(const char **cursor, const char *end)
 {
-    const char *at = *place + 1;
+    const char *at = *cursor + 1;
     for (;;) {
         while (at < end && *at != '"' && *at != '\\')
             at++;
@@ -75,14 +75,14 @@ static inline Status skip_string(const char **place, const char *end)
         else
             return ODD;
     }
-    *place = at;
+    *cursor = at;
     return DONE;
 }
 
 /* Moves behind a number. One that touches the end of the data may go on. */
-static inline Status skip_number(const char **place, const char *end)
+static inline Status skip_number(const char **cursor, const char *end)
 {
-    const char *at = *place + (**place == '-');
+    const char *at = *cursor + (**cursor == '-');
     if (at == end)
         return MORE;
     if (!is_digit(*at))
@@ -109,32 +109,32 @@ static inline Status skip_number(const char **place, const char *end)
         if (at == first)
             return at == end ? MORE : ODD;
     }
-    if (at - *place
+    if (at - *cursor
         > MAX_NUMBER) /* Python refuses whole numbers of more than 4300 digits, which must not be found out later */
         return ODD;
-    *place = at;
+    *cursor = at;
     return at == end ? MORE : DONE;
 }
 
-static inline Status skip_word(const char **place, const char *end)
+static inline Status skip_word(const char **cursor, const char *end)
 {
     static const char *const words[] = {"true", "false", "null"};
     for (size_t i = 0; i < 3; i++) {
-        size_t size = strlen(words[i]), left = (size_t)(end - *place);
-        if (memcmp(*place, words[i], left < size ? left : size) == 0) {
-            *place += size;
+        size_t size = strlen(words[i]), left = (size_t)(end - *cursor);
+        if (memcmp(*cursor, words[i], left < size ? left : size) == 0) {
+            *cursor += size;
             return left < size ? MORE : DONE;
         }
     }
     return ODD;
 }
 
-static Status skip_value(const char **place, const char *end, int depth);
+static Status skip_value(const char **cursor, const char *end, int depth);
 
 /* Moves behind the members of an object or a list whose bracket has been read. */
-static Status skip_members(const char **place, const char *end, int depth, char closing)
+static Status skip_members(const char **cursor, const char *end, int depth, char closing)
 {
-    const char *at = skip_space(*place, end);
+    const char *at = skip_space(*cursor, end);
     if (depth == 0)
         return ODD;
     for (bool first = true;; first = false) {
@@ -163,32 +163,32 @@ static Status skip_members(const char **place, const char *end, int depth, char 
             return ODD;
         at = skip_space(at + 1, end);
     }
-    *place = at + 1;
+    *cursor = at + 1;
     return DONE;
 }
 
 /* Moves behind the value that begins here. */
-static Status skip_value(const char **place, const char *end, int depth)
+static Status skip_value(const char **cursor, const char *end, int depth)
 {
-    if (*place == end)
+    if (*cursor == end)
         return MORE;
-    switch (**place) {
+    switch (**cursor) {
     case '"':
-        return skip_string(place, end);
+        return skip_string(cursor, end);
     case '{':
     case '[': {
-        const char *at = *place + 1;
-        Status status = skip_members(&at, end, depth - 1, **place == '{' ? '}' : ']');
+        const char *at = *cursor + 1;
+        Status status = skip_members(&at, end, depth - 1, **cursor == '{' ? '}' : ']');
         if (status == DONE)
-            *place = at;
+            *cursor = at;
         return status;
     }
     case 't':
     case 'f':
     case 'n':
-        return skip_word(place, end);
+        return skip_word(cursor, end);
     default:
-        return skip_number(place, end);
+        return skip_number(cursor, end);
     }
 }
 
