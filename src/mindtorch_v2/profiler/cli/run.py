@@ -143,7 +143,7 @@ class _Recording:
             ending = getattr(signal, name, None)  # Windows has no SIGHUP
             if ending is not None and signal.getsignal(ending) is signal.SIG_DFL:
                 signal.signal(ending, self._terminated)
-        os._exit = self._exit_at_once(os._exit)
+        os._exit = self._exit_at_once(os._exit)  # type: ignore[assignment]
         self._start()
         code: Any = 0
         gc.enable()
