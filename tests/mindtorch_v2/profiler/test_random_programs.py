@@ -41,7 +41,7 @@ x + x
 # -----------------------------------
 
 WAYS = ["with", "contextmanager", "class", "exit stack", "decorator", "by hand", "callback"]
-_simple = st.sampled_from([("op",), ("call", []), ("builtin",)])
+_simple = st.sampled_from([("op",), ("call", []), ("builtin",), ("forgotten",)])
 
 
 def _compound(inner: Any) -> Any:
@@ -95,6 +95,7 @@ class Machine:
         self.open: list[str | None] = [None]  # of the task that runs
         self.scopes: dict[str, str | None] = {}  # name -> what was open when it began
         self.ops: list[str | None] = []  # what was open around each operator
+        self.forgotten: list[Any] = []
         self.recorded = True
         self.on_loop = self.on_greenlet = False
 
@@ -112,12 +113,20 @@ class Machine:
         try:
             yield name
         finally:
-            self.open.remove(name)
+            del self.open[self.open.index(name) :]  # with those that were opened inside and forgotten
 
     def do_op(self) -> None:
         if self.recorded:
             self.ops.append(self.open[-1])
         x + x
+
+    def do_forgotten(self) -> None:
+        """A scope that nobody closes: it ends with the scope around it."""
+        name = f"scope {next(self.numbers)}"
+        if self.recorded:
+            self.scopes[name] = self.open[-1]
+        self.open.append(name)
+        self.forgotten.append(record_function(name).__enter__())
 
     def do_builtin(self) -> None:
         len([abs(-1), sorted([2, 1], key=lambda value: value)])
@@ -305,6 +314,7 @@ def check(prof: Any, machine: Machine, path: Path) -> None:
 
 
 EVERYTHING = [("scope", way, [("op",), ("call", [("op",)])]) for way in WAYS] + [
+    ("scope", "contextmanager", [("call", [("op",), ("call", [("forgotten",)])]), ("op",), ("call", [("op",)])]),
     ("generator", 2, [("op",)]),
     ("raise", [("op",)]),
     ("recursion", 3, [("op",)]),

@@ -145,12 +145,12 @@ static void end_event_at(Buffer *buffer, Py_ssize_t place, int64_t now)
 }
 
 /* A Python call ends before an event that began in it: its row ends where that began, and what called it encloses the
- * event. */
+ * event. An event that began in another one, which has ended since, says nothing about the call around both. */
 static void end_call_at(Buffer *buffer, Py_ssize_t place, int64_t now)
 {
     const Open *opened = &buffer->open[place];
     Row *inner = place + 1 < buffer->open_count ? row_at(buffer, opened[1].row) : NULL;
-    if (inner) {
+    if (inner && inner->parent == opened->row) {
         now = inner->start_ns;
         inner->parent = place ? opened[-1].row : buffer->base;
     }

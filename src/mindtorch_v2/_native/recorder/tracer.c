@@ -8,12 +8,15 @@
 #include <string.h>
 
 /* --- the stack of running functions */
+/* The time, or -1 after an error of the clock: then no row ends. */
+static int64_t now_or_none(const Core *core)
+{
+    return core->clock && PyErr_Occurred() ? -1 : core_now(core);
+}
+
 static void end_row(Buffer *buffer, int32_t row)
 {
-    if (row < 0)
-        return;
-    const Core *core = buffer->core;
-    int64_t now = core->clock && PyErr_Occurred() ? -1 : core_now(core); /* after a clock's error no row ends */
+    int64_t now = row < 0 ? -1 : now_or_none(buffer->core);
     if (now >= 0)
         buffer_end_fast(buffer, row, now);
 }
@@ -29,10 +32,21 @@ static void pop_frame(Buffer *buffer)
     Py_DECREF(frame);
 }
 
-static void pop_frames(Buffer *buffer)
+/* Tracing ends, the functions go on: their rows end now, also around events that are open. */
+static void end_frames(Buffer *buffer)
 {
-    while (buffer->frame_count)
-        pop_frame(buffer);
+    while (buffer->frame_count) {
+        const Frame *top = &buffer->frames[buffer->frame_count - 1];
+        PyFrameObject *frame = top->frame;
+        int32_t rows[] = {top->builtin_row, top->row};
+        frames_shrink(buffer);
+        for (int i = 0; i < 2; i++) {
+            int64_t now = rows[i] < 0 ? -1 : now_or_none(buffer->core);
+            if (now >= 0)
+                buffer_end_elsewhere(buffer, rows[i], now);
+        }
+        Py_DECREF(frame);
+    }
 }
 
 static Frame *push_frame(Buffer *buffer, PyFrameObject *frame, int32_t class, int32_t row)
@@ -203,7 +217,7 @@ static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
     Py_INCREF(self);
     monitoring_end(self);
     hook_end(self);
-    lanes_each(self, pop_frames);
+    lanes_each(self, end_frames);
     Py_DECREF(self);
     if (PyErr_Occurred())
         return NULL;

@@ -244,7 +244,7 @@ class ThreadBuffer:
 
     def _end_call(self, number: int, now: int) -> None:
         """Ends a Python call before an event that began in it: its row ends where that began, and what called it
-        encloses the event.
+        encloses the event. (Not where the event began in another one, which has ended since: `window.py` sees that.)
         """
         opened = self.open
         place = opened.index(number)

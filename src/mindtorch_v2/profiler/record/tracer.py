@@ -77,8 +77,8 @@ class PythonTracer:
         return threading.get_ident() in self._threads and getattr(current, "tracer", None) is not self
 
     def stop(self, buffers: list[ThreadBuffer]) -> None:
-        """Ends tracing and the rows of all frames. Other threads notice at their next call: what they have open is
-        theirs alone to change.
+        """Ends tracing and the rows of all frames, also around events that are open. Other threads notice at their next
+        call: what they have open is theirs alone to change.
         """
         self.active = False
         current: Any = sys.getprofile()
@@ -98,11 +98,11 @@ class PythonTracer:
         own = identity.info.number
         for buffer, rows in running:
             for row in rows:
-                if buffer.info.number == own:
-                    buffer.end(row, now)
-                elif row >= 0:
+                if row >= 0:
                     buffer.ends += (row, now)
-            buffer.has_ended_calls = buffer.info.number != own and bool(rows)
+            buffer.has_ended_calls = bool(rows)
+            if buffer.info.number == own:
+                buffer.drop_ended_calls()
         self.recorder.rebind_threads()  # each drops the calls that have ended when it next comes by
 
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:

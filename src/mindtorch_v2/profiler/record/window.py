@@ -134,12 +134,16 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
 
 
 def _cut(columns: dict[str, np.ndarray], cuts: np.ndarray) -> None:
-    """Ends Python calls where events began that outlived them, and gives these their parents."""
-    call, event = positions(columns["row"], cuts[:, 0]), positions(columns["row"], _decoded(cuts[:, 1]))
-    known = event >= 0
-    columns["parent"][event[known]] = _decoded(cuts[known, 2])  # of several, the last counts
-    known &= call >= 0
-    columns["end_ns"][call[known]] = columns["start_ns"][event[known]]
+    """Ends Python calls where events began that outlived them, and gives these their parents. In the order in which the
+    calls ended: a cut holds where the call is the event's parent."""
+    rows, parent = columns["row"], columns["parent"]
+    calls, events, above = _decoded(cuts).T
+    found = zip(calls.tolist(), positions(rows, calls).tolist(), positions(rows, events).tolist(), above.tolist())
+    for call, call_at, event_at, parent_of_call in found:
+        if event_at >= 0 and parent[event_at] == call:
+            parent[event_at] = parent_of_call
+            if call_at >= 0:
+                columns["end_ns"][call_at] = columns["start_ns"][event_at]
 
 
 def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray]]:

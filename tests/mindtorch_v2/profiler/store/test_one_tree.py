@@ -111,20 +111,45 @@ def test_a_scope_left_open_by_a_function(clock):
     assert outline(prof) == [["around", [["long", [ADD]], ADD, ADD]]]
 
 
-def test_a_scope_that_nobody_closed_ends_with_the_scope_around_it(clock):
-    with profile() as prof:
-        with record_function("around"):
-            forgotten = record_function("forgotten").__enter__()
+@pytest.mark.parametrize("with_stack", [False, True])
+def test_a_scope_that_nobody_closed_ends_with_the_scope_around_it(with_stack, clock):
+    def begin() -> record_function:
+        return record_function("forgotten").__enter__()
+
+    def run() -> record_function:
+        with record_function("outer"), record_function("around"):
+            forgotten = begin()
             x + x
             with record_function("inner"):
                 x + x
         x + x
+        return forgotten
+
+    with profile(with_stack=with_stack) as prof:
+        forgotten = run()
+        x + x
     store = store_of(prof)
-    assert outline(prof) == [["around", [["forgotten", [ADD, ["inner", [ADD]]]]]], ADD]
+    assert outline(prof) == [["outer", [["around", [["forgotten", [ADD, ["inner", [ADD]]]]]]]], ADD, ADD]
     around, row = (names(store).index(name) for name in ("around", "forgotten"))
     assert store.flags[row] == Flag.UNFINISHED and store.end_ns[row] == store.end_ns[around]
     assert prof.validate() == []
     forgotten.__exit__(None, None, None)
+
+
+def test_functions_that_run_when_the_window_ends_enclose_the_scope_that_is_open_then(clock):
+    def run(prof: profile) -> None:
+        with record_function("open at the end"):
+            x + x
+            prof.stop()
+
+    prof = profile(with_stack=True)
+    prof.start()
+    run(prof)
+    store = store_of(prof)
+    row, add = (names(store).index(name) for name in ("open at the end", "aten::add"))
+    caller = int(store.parent[row])
+    assert store.name_of(caller).endswith(": run") and store.flags[row] == Flag.UNFINISHED
+    assert store.start_ns[caller] < store.start_ns[row] < store.end_ns[add] < store.end_ns[row] <= store.end_ns[caller]
 
 
 def test_optimizers_show_their_operators_and_nothing_of_the_recorder():
