@@ -32,10 +32,36 @@ typedef struct {
 static PyObject *(*set_handler)(PyObject *), *(*get_handler)(void);
 static PyObject *own, *before; /* handlers, as capsules: ours, and the one that numpy began with */
 static int64_t last_block;
+static uint64_t changes; /* how often watching began or ended: odd while it goes on */
 
 int64_t block_next(void)
 {
     return ++last_block;
+}
+
+uint64_t allocator_changes(void)
+{
+    return changes;
+}
+
+/* numpy keeps the handler per context, and contexts are copied: when watching ends, other threads and tasks still have
+ * ours. Each of them puts numpy's own back at its first allocation. */
+static int put_back(void)
+{
+    PyObject *found = own ? get_handler() : NULL;
+    PyObject *replaced = found && found == own ? set_handler(before) : NULL;
+    Py_XDECREF(found);
+    Py_XDECREF(replaced);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static void put_back_quietly(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (put_back() < 0)
+        PyErr_Clear(); /* the next allocation tries again */
+    PyErr_Restore(type, value, traceback);
 }
 
 static void *begun(Header *header, size_t size)
@@ -43,6 +69,8 @@ static void *begun(Header *header, size_t size)
     if (!header)
         return NULL;
     *header = (Header){.nbytes = (int64_t)size, .record = -1};
+    if (!(changes & 1) && PyGILState_Check())
+        put_back_quietly();
     if (memory_is_watched() && PyGILState_Check()) {
         int64_t block = block_next();
         if (memory_note_birth(block, (int64_t)(uintptr_t)(header + 1), (int64_t)size, 0, true)) {
@@ -150,17 +178,16 @@ PyObject *allocator_install(PyObject *module, PyObject *ignored)
 {
     (void)module, (void)ignored;
     int done = allocator_set();
+    if (done >= 0)
+        changes |= 1;
     return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
 PyObject *allocator_remove(PyObject *module, PyObject *ignored)
 {
     (void)module, (void)ignored;
-    PyObject *found = own ? get_handler() : NULL;
-    PyObject *replaced = found && found == own ? set_handler(before) : NULL;
-    Py_XDECREF(found);
-    Py_XDECREF(replaced);
-    if (PyErr_Occurred())
+    changes += changes & 1;
+    if (put_back() < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -98,6 +98,7 @@ static bool any_narrow(PyObject *const *args, Py_ssize_t count)
 static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     bool watched = memory_is_watched();
+    uint64_t changes = allocator_changes();
     Idle *stack = &idle[watched];
     PyObject *context = stack->count ? stack->context[--stack->count] : make_context(watched);
     if (!context)
@@ -110,7 +111,7 @@ static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags,
         if (PyContext_Exit(context) < 0)
             Py_CLEAR(made);
     }
-    if (memory_is_watched() == watched)
+    if (memory_is_watched() == watched && allocator_changes() == changes)
         give_back(stack, context);
     else /* a profile began or ended inside the call, and may have changed this context's allocator */
         Py_DECREF(context);

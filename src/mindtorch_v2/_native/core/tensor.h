@@ -49,6 +49,7 @@ int64_t block_next(void); /* a number that no block of the process has */
 int64_t
 allocator_number(const ArrayFields *owner);     /* of its block; 0 where another allocated it, or it was not noted */
 bool allocator_watch(const ArrayFields *owner); /* notes it unless that was done; false where another allocated it */
+uint64_t allocator_changes(void);               /* how often it was taken into use or out of it */
 int allocator_set(void);                        /* in the calling context; -1 with a Python error set */
 PyObject *allocator_install(PyObject *module, PyObject *ignored);
 PyObject *allocator_remove(PyObject *module, PyObject *ignored);

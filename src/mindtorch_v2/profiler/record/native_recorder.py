@@ -127,10 +127,11 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     def watch_memory(self, on: bool) -> None:
         if on and not self.watches_memory:
             self.watches_memory = True
+            _native.install_allocator()
             self.rebind_threads()
-        elif not on and self.watches_memory:
+        elif not on:
             self.watches_memory = False
-            _native.remove_allocator()
+            _native.remove_allocator()  # again, where an interrupt had come between these lines
 
     def rebind_threads(self) -> None:
         self.renew(self.buffers)

@@ -95,8 +95,9 @@ class ThreadRows:
     def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
         what it outlives leaves; a Python call ends with it, and so does a scope that nobody closed), so that what
-        remains lies inside its parent. A task may outlive the scope that it was created in: then what encloses that
-        one is meant.
+        remains lies inside its parent. What outlives a Python call cuts it, as in `end_call_at` of rows.c: what it
+        began in may only now have turned out to be that call. A task may outlive the scope that it was created in:
+        then what encloses that one is meant.
         """
         columns, kinds = self.columns, self.columns["kind"]
         self.nearest: np.ndarray | None = None  # for each row the nearest kept one; None where all are kept
@@ -119,6 +120,10 @@ class ThreadRows:
             after = outlives & ((start >= end[parent]) | (lane[:-1] != lane[parent]))
             parent = np.where(after, above[parent], parent)
             partly = np.flatnonzero(outlives & ~after)
+            cuts = _IS_PYTHON[kinds[parent[partly]]] & ~_IS_PYTHON[kinds[partly]]
+            cutting, partly = partly[cuts], partly[~cuts]
+            np.minimum.at(end, parent[cutting], start[cutting])
+            parent[cutting] = above[parent[cutting]]
             yields = partly[yielding[partly]]
             end[yields] = end[parent[yields]]
             partly = partly[~yielding[partly]]

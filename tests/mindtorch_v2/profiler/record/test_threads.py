@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _observer, _storage
+from mindtorch_v2._quiet import quiet
 from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
 
 from ..helpers import assert_sound, names, store_of
@@ -237,3 +241,37 @@ def test_other_profile_functions_stay():
         go.set()
         other.join()
     assert "call" in seen[before:]
+
+
+def handler_in_use() -> str:
+    """The name of numpy's memory handler, for what the calling context allocates from now on."""
+    np.empty(1)
+    return np._core.multiarray.get_handler_name()
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_numpys_allocation_handler_is_its_own_again_in_every_thread_and_context(turns, x):
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(turns):
+            with profile(profile_memory=True, **ALL_THREADS) as prof:
+                pool.submit(lambda: x * x).result()
+                x + x
+                copied = contextvars.copy_context()
+            assert store_of(prof).memory.nbytes.tolist().count(8) == 2
+        assert pool.submit(handler_in_use).result() == "default_allocator"
+    assert handler_in_use() == copied.run(handler_in_use) == "default_allocator"
+
+
+@pytest.mark.skipif(_storage.native is None, reason="the Python recorder asks tracemalloc")
+def test_kernels_are_watched_after_one_that_ran_while_a_profile_ended_and_another_began():
+    def span() -> None:
+        first.stop()
+        np.empty(1)
+        run_in_thread(second.start)
+
+    first, second = profile(profile_memory=True), profile(profile_memory=True)
+    first.start()
+    quiet(span)()
+    assert quiet(handler_in_use)() == "mindtorch_v2.profiler"
+    run_in_thread(second.stop)
+    assert quiet(handler_in_use)() == handler_in_use() == "default_allocator"
