@@ -229,7 +229,7 @@ void clock_start(Core *core, bool trusted); /* `trusted`: the system itself keep
 bool buffer_room(Buffer *buffer);           /* makes room on the stack of open rows */
 int buffer_leave(Buffer *buffer, int64_t now);
 void buffer_end(Buffer *buffer, int32_t row, int64_t now);
-void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now); /* another thread ends it, or tracing ends: nothing is cut */
+void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now); /* cuts nothing */
 bool buffer_note_memory(Buffer *buffer, int64_t now, int64_t block, int64_t address, int64_t nbytes, int32_t device);
 int core_drop_old_rows(Core *core);
 
