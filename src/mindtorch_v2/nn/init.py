@@ -6,6 +6,7 @@ are those of PyTorch: the same draws are made in the same order.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -313,7 +314,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 def _example_of(function: Any) -> str:
-    text, marker, example = (function.__doc__ or "").partition("\n\n    >>> ")
+    """The example of a docstring, with the empty line before it. Python 3.13 takes the indentation of docstrings away,
+    earlier ones leave it.
+    """
+    text, marker, example = (inspect.getdoc(function) or "").partition("\n\n>>> ")
     return marker + example
 
 
