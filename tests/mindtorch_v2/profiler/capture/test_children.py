@@ -165,5 +165,5 @@ def test_steps_are_those_of_the_program_itself():
         rows = [E("Optimizer.step#SGD.step", at + 10 * i, at + 10 * i + 5, Kind.SCOPE) for i in range(steps)]
         return make_store(rows).with_metadata(pid=pid, start_ns=at, stop_ns=at + 100)
 
-    store = joined_processes(training(1, 100, 2), [training(2, 101, 5)])
-    assert find_steps(store).end_ns.tolist() == [105, 115]
+    store = joined_processes(training(1, 100, 3), [training(2, 101, 5)])
+    assert find_steps(store).end_ns.tolist() == [115, 125]  # the first begins at the first call's end
