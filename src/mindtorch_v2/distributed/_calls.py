@@ -20,7 +20,7 @@ def run(
     name: str,
     group: Any,
     tensors: list[Tensor],
-    start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]],
+    start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], Any]]],
     async_op: bool,
     detail: str = "",
     source: int = -1,
@@ -50,7 +50,8 @@ def run(
         if engine is not None and on_device is not None:
             return _run_on_device(name, found, tensors, entry, lambda: on_device(engine, found, entry.text), async_op)
         requests, finish = start(found)
-        work = Work(requests, finish, tensors, entry, found.timeout.total_seconds(), transfer)
+        received = mpi().Status() if name == "recv" else None
+        work = Work(requests, finish, tensors, entry, found.timeout.total_seconds(), transfer, received)
         if async_op:
             transfer = None  # ends with the work
             return work
@@ -79,10 +80,6 @@ def _run_on_device(
         return work
     work.wait()
     return None
-
-
-def nothing() -> None:
-    """There is nothing to do after a communication."""
 
 
 def root_of(group: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:

@@ -10,32 +10,29 @@ import os
 import time
 
 from ._mpi import rank_from_environment
+from ._status import directory
 
 _PREFIX = "failure-"
 
 
-def _directory() -> str:
-    return os.environ.get("MINDTORCH_DISTRIBUTED_STATUS", "")
-
-
 def save(text: str) -> bool:
     """Saves the error of this process; False where there is no directory for it."""
-    directory, info = _directory(), rank_from_environment()
-    if info is None or not os.path.isdir(directory):
+    folder, info = directory(), rank_from_environment()
+    if info is None or not os.path.isdir(folder):
         return False
     name = f"{time.time_ns():020d}-{info.rank}"
-    draft = os.path.join(directory, name)
+    draft = os.path.join(folder, name)
     with open(draft, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
-    os.replace(draft, os.path.join(directory, _PREFIX + name))
+    os.replace(draft, os.path.join(folder, _PREFIX + name))
     return True
 
 
-def read(directory: str) -> list[tuple[int, str]]:
+def read(folder: str) -> list[tuple[int, str]]:
     """Rank and error of every process that saved one, the first failure first."""
     found = []
-    for name in sorted(os.listdir(directory)):
+    for name in sorted(os.listdir(folder)):
         if name.startswith(_PREFIX):
-            with open(os.path.join(directory, name), encoding="utf-8") as file:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
                 found.append((int(name.rpartition("-")[2]), file.read()))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ def is_installed() -> bool:
     return find_spec("mpi4py") is not None
 
 
+@cache
 def mpi() -> Any:
     """The module `mpi4py.MPI`, which initialises MPI when it is first imported."""
     try:

@@ -17,9 +17,8 @@ import time
 import traceback
 from types import FrameType
 
-from . import _failures
+from . import _failures, _status, _supervisor
 from ._mpi import rank_from_environment
-from ._supervisor import GRACE_S
 
 _parent = os.getppid()
 
@@ -37,6 +36,7 @@ def _export_rank() -> None:
             ROLE_RANK=str(info.rank),
             ROLE_WORLD_SIZE=str(info.size),
         )
+        _status.note_process(info.rank)
 
 
 class _Terminated(SystemExit):
@@ -67,7 +67,7 @@ def _end_where_stuck() -> None:
     def watch() -> None:
         while signal.SIGTERM not in os.read(reader, 64):
             pass
-        time.sleep(GRACE_S)
+        time.sleep(_supervisor.GRACE_S)
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=watch, name="end of the job", daemon=True).start()
@@ -83,6 +83,7 @@ def _end_job(code: int) -> None:
     sys.stderr.flush()
     if _job_is_over():
         os._exit(code)
+    _supervisor.note_end(_status.directory(), os.getpid(), code)
     module = sys.modules.get("mpi4py.MPI")
     if (
         module is not None

@@ -20,6 +20,7 @@ _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of communicati
 _HEAD = struct.Struct("<qIii")  # ordinal of the communication, checksum of what it is, 1 if done, length of the text
 _SIZE = _SLOT * (1 + _HISTORY)
 _PID = "process-"  # of the names of files that hold a rank's process id
+LAST = "What the processes did last:"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -43,19 +44,20 @@ _common = 0  # communications of all processes so far
 _others: dict[int, mmap.mmap] = {}
 
 
-def _directory() -> str:
+def directory() -> str:
+    """The directory of the job's notes; '' where there is none."""
     return os.environ.get("MINDTORCH_DISTRIBUTED_STATUS", "")
 
 
 def open_board(rank: int) -> None:
     """Begins to keep this process's file, where there is a directory for it."""
     global _board, _own_rank, _common
-    directory = _directory()
-    if not directory or not os.path.isdir(directory):
+    folder = directory()
+    if not folder or not os.path.isdir(folder):
         return
     # A file that is there already (a second group of the process) never gets shorter: others read it through a mapping,
     # and are ended by the system (SIGBUS) where that reaches beyond the file's end.
-    descriptor = os.open(os.path.join(directory, f"rank{rank}"), os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(os.path.join(folder, f"rank{rank}"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         os.ftruncate(descriptor, _SIZE)
         _board = mmap.mmap(descriptor, _SIZE)
@@ -63,10 +65,17 @@ def open_board(rank: int) -> None:
         os.close(descriptor)
     _board[:] = bytes(_SIZE)
     _own_rank, _common = rank, 0
-    draft = os.path.join(directory, f"draft-{rank}")
-    with open(draft, "w", encoding="ascii") as file:
-        file.write(str(os.getpid()))
-    os.replace(draft, os.path.join(directory, f"{_PID}{rank}"))
+    note_process(rank)
+
+
+def note_process(rank: int) -> None:
+    """Notes which process a rank is, where there is a directory for it."""
+    folder = directory()
+    if folder and os.path.isdir(folder):
+        draft = os.path.join(folder, f"draft-{rank}")
+        with open(draft, "w", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+        os.replace(draft, os.path.join(folder, f"{_PID}{rank}"))
 
 
 def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
@@ -98,29 +107,44 @@ def _caller() -> str:
 def _boards() -> dict[int, mmap.mmap]:
     """The files of the other processes on this machine, by rank."""
     if not _others and _board is not None:
-        for name in os.listdir(_directory()):
-            if name.startswith("rank") and int(name[4:]) != _own_rank:
-                with open(os.path.join(_directory(), name), "rb") as file:
-                    if os.fstat(file.fileno()).st_size == _SIZE:
-                        _others[int(name[4:])] = mmap.mmap(file.fileno(), _SIZE, access=mmap.ACCESS_READ)
+        _others.update(_open_boards(directory()))  # this process's own too: what was looked for once is there
     return _others
+
+
+def _open_boards(folder: str) -> dict[int, mmap.mmap]:
+    found = {}
+    for name in os.listdir(folder):
+        if name.startswith("rank"):
+            with open(os.path.join(folder, name), "rb") as file:
+                if os.fstat(file.fileno()).st_size == _SIZE:
+                    found[int(name[4:])] = mmap.mmap(file.fileno(), _SIZE, access=mmap.ACCESS_READ)
+    return dict(sorted(found.items()))
 
 
 def _note(board: mmap.mmap, at: int) -> tuple[int, int, bool, str]:
     ordinal, signature, done, length = _HEAD.unpack_from(board, at)
-    return ordinal, signature, bool(done), board[at + _HEAD.size : at + _HEAD.size + length].decode(errors="replace")
+    return ordinal, signature, bool(done), _text(board, at, length)
+
+
+def _text(board: mmap.mmap, at: int, length: int) -> str:
+    return board[at + _HEAD.size : at + _HEAD.size + length].decode(errors="replace")
+
+
+def process_ids(folder: str) -> dict[int, str]:
+    """The process ids of the ranks of this machine, as far as they have come."""
+    found = {}
+    for name in os.listdir(folder):
+        if name.startswith(_PID):
+            with open(os.path.join(folder, name), encoding="ascii") as file:
+                found[int(name[len(_PID) :])] = file.read()
+    return found
 
 
 def ended() -> list[int]:
     """The ranks of this machine whose processes have ended."""
-    found = []
-    for name in os.listdir(_directory()) if _board is not None and os.path.isdir(_directory()) else ():
-        if name.startswith(_PID) and int(name[len(_PID) :]) != _own_rank:
-            with open(os.path.join(_directory(), name), encoding="ascii") as file:
-                pid = file.read()
-            if not runs(pid):
-                found.append(int(name[len(_PID) :]))
-    return sorted(found)
+    if _board is None or not os.path.isdir(directory()):
+        return []
+    return sorted(rank for rank, pid in process_ids(directory()).items() if rank != _own_rank and not runs(pid))
 
 
 def runs(pid: str) -> bool:
@@ -136,9 +160,11 @@ def difference(entry: Entry) -> str:
     """What another process took for this communication of all, where that is known and not the same; else ''."""
     if entry.ordinal == 0:
         return ""
-    for rank, board in sorted(_boards().items()):
-        ordinal, signature, _, text = _note(board, _SLOT * (1 + entry.ordinal % _HISTORY))
+    at = _SLOT * (1 + entry.ordinal % _HISTORY)
+    for rank, board in _boards().items():
+        ordinal, signature, _, length = _HEAD.unpack_from(board, at)
         if ordinal == entry.ordinal and signature != entry.signature:
+            text = _text(board, at, length)
             mine = f"communication {entry.ordinal} is {entry.text} on rank {_own_rank}"
             return f"Processes called different collectives: {mine}, and {text} on rank {rank}"
     return ""
@@ -151,10 +177,18 @@ def others(entry: Entry) -> str:
             " Start the program with `python -m mindtorch_v2.distributed.run` to be told what the other processes do."
         )
     wrong = difference(entry)
+    return f" {wrong + '. ' if wrong else ''}{_last(_boards())}"
+
+
+def summary(folder: str) -> str:
+    """What the processes of a job whose notes are in a directory did last; '' where none formed a group."""
+    boards = _open_boards(folder)
+    return _last(boards) if boards else ""
+
+
+def _last(boards: dict[int, mmap.mmap]) -> str:
     lines = [
         f"\n  rank {rank}: {text or 'nothing so far'}{' (done)' if done else ''}"
-        for rank, (_, _, done, text) in sorted(
-            {**{r: _note(b, 0) for r, b in _boards().items()}, _own_rank: _note(_board, 0)}.items()
-        )
+        for rank, (_, _, done, text) in sorted((rank, _note(board, 0)) for rank, board in boards.items())
     ]
-    return f" {wrong + '. ' if wrong else ''}What the processes did last:{''.join(lines)}"
+    return LAST + "".join(lines)

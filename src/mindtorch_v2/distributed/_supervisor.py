@@ -3,7 +3,7 @@
 MPI's launcher ends the processes of a job that has failed at once and for good (SIGKILL), so that none could save
 what it has recorded. It ends this process instead; the program, in a process group of its own, is then told by the
 system (SIGTERM), and can save. Its process id is noted in the directory, for the launcher of this package to wait for
-it.
+it, and how it ended, if it failed.
 
 Otherwise it is not to be noticed: it ends with the program's exit code, or by its signal. Needs nothing but Linux and
 Python's own library.
@@ -16,9 +16,11 @@ import os
 import resource
 import signal
 import sys
+import time
 
 GRACE_S = 10.0  # that a program which was told to end has to save what it recorded
 PREFIX = "program-"  # of the names of files for programs: their process id follows, they hold the supervisor's
+ENDED = "ended-"  # of the names of files for programs that failed: when, their process id; they hold the exit code
 _PR_SET_PDEATHSIG = 1
 
 
@@ -33,11 +35,30 @@ def _run(command: list[str], parent: int) -> None:
         os._exit(127)
 
 
-def _note(directory: str, child: int) -> None:
-    draft = os.path.join(directory, f"draft-{os.getpid()}")
-    with open(draft, "w", encoding="ascii") as file:
-        file.write(str(os.getpid()))
-    os.replace(draft, os.path.join(directory, f"{PREFIX}{child}"))
+def _note(directory: str, name: str, value: int) -> None:
+    """Keeps a number as a file, whole or not at all; not on machines that do not have the directory."""
+    if os.path.isdir(directory):
+        draft = os.path.join(directory, f"draft-{os.getpid()}")
+        with open(draft, "w", encoding="ascii") as file:
+            file.write(str(value))
+        os.replace(draft, os.path.join(directory, name))
+
+
+def note_end(directory: str, pid: int, code: int) -> None:
+    """Notes that a program failed: it does so itself where it ends the job, and its supervisor with it."""
+    _note(directory, f"{ENDED}{time.time_ns():020d}-{pid}", code)
+
+
+def failed(directory: str) -> list[tuple[str, str]]:
+    """(process id, how it ended) of the programs that failed, the first one first."""
+    found: dict[str, str] = {}
+    for name in sorted(os.listdir(directory)):
+        if name.startswith(ENDED):
+            with open(os.path.join(directory, name), encoding="ascii") as file:
+                code = int(file.read())
+            how = f"ended with exit code {code}" if code > 0 else f"was ended by {signal.Signals(-code).name}"
+            found.setdefault(name.rpartition("-")[2], how)
+    return list(found.items())
 
 
 def orphans(directory: str) -> list[int]:
@@ -62,9 +83,8 @@ def _parent_of(pid: str) -> str:
     return "" if state in ("Z", "X") else parent
 
 
-def _end_as(status: int) -> None:
+def _end_as(code: int) -> None:
     """Ends this process as the program has ended."""
-    code = os.waitstatus_to_exitcode(status)
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
         if -code not in (signal.SIGKILL, signal.SIGSTOP):
@@ -80,9 +100,11 @@ def main() -> None:
     child = os.fork()
     if child == 0:
         _run(command, parent)
-    if os.path.isdir(directory):  # not on other machines
-        _note(directory, child)
-    _end_as(os.waitpid(child, 0)[1])
+    _note(directory, f"{PREFIX}{child}", parent)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        note_end(directory, child, code)
+    _end_as(code)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import numpy as np
 
 from .._tensor import Tensor
 from ._buffers import Buffer, check_tensor, check_tensors
-from ._calls import global_rank, nothing, root_of, run
+from ._calls import global_rank, root_of, run
 from ._mpi import mpi
 from .process_groups import ProcessGroup
 from .reduce_op import ReduceOp, mpi_operation
-from .work import Work
+from .work import Work, nothing
 
 
 def _divisor(op: Any, group: ProcessGroup) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 
 from .._tensor import Tensor
 from ._buffers import Buffer, check_tensor
-from ._calls import nothing, root_of, run
+from ._calls import root_of, run
 from ._mpi import mpi
 from .process_groups import ProcessGroup, resolve
-from .work import Work
+from .work import Work, nothing
 
 
 def isend(

@@ -203,6 +203,14 @@ def _add(comm: Any, ranks: list[int], choice: engines.Choice, timeout: timedelta
     return group
 
 
+def _come_together(world: ProcessGroup, what: str) -> None:
+    """Waits until all processes have come to it: what follows blocks in MPI, where nothing is noticed."""
+    from .work import Work, nothing
+
+    seconds = world.timeout.total_seconds()
+    Work([world.comm.Ibarrier()], nothing, [], _status.begin(what, what, True), seconds)._wait(seconds)
+
+
 def new_group(
     ranks: list[int] | None = None,
     timeout: timedelta | None = None,
@@ -227,6 +235,7 @@ def new_group(
     if chosen[0] < 0 or chosen[-1] >= world.size():
         raise RuntimeError("The new group's rank should be within the world_size set by init_process_group")
     inside = world.rank() in chosen
+    _come_together(world, f"new_group({chosen})")
     comm = world.comm.Split(0 if inside else mpi().UNDEFINED, chosen.index(world.rank()) if inside else 0)
     if not inside:
         _groups.append(ProcessGroup(None, chosen, str(len(_groups)), world.choice, world.timeout))

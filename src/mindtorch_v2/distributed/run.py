@@ -21,7 +21,7 @@ import time
 import uuid
 from collections.abc import Sequence
 
-from . import _clock, _failures, _supervisor
+from . import _clock, _failures, _status, _supervisor
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
@@ -140,6 +140,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         child = subprocess.Popen(command, env=environment)
         code = _wait(child, directory)
         _print_failures(directory, prefix=not options.no_prefix)
+        if code:
+            _print_summary(directory)
         return code
 
 
@@ -168,6 +170,16 @@ def _print_failures(directory: str, prefix: bool) -> None:
     for rank, text in _failures.read(directory):
         for line in text.splitlines():
             print(f"[{rank}] {line}" if prefix else line, file=sys.stderr)
+
+
+def _print_summary(directory: str) -> None:
+    """Prints which processes ended the job and what all were doing, unless an error has told that."""
+    ranks = {pid: rank for rank, pid in _status.process_ids(directory).items()}
+    told = any(_status.LAST in text for _, text in _failures.read(directory))
+    parts = [f"Rank {ranks[pid]} {how}." for pid, how in _supervisor.failed(directory) if pid in ranks]
+    parts += [] if told else [_status.summary(directory)]
+    if text := " ".join(part for part in parts if part):
+        print(f"The job failed. {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -33,40 +33,51 @@ class DistStoreError(DistError):
     """A store did not answer."""
 
 
+def nothing() -> None:
+    """There is nothing to do after a communication."""
+
+
 class Work:
-    """One communication, of this process's part. `wait()` returns when the tensors can be used."""
+    """One communication, of this process's part. `wait()` returns when the tensors can be used.
+
+    `finish` is called when MPI's requests are done. It gives None, or where the communication has a further part, its
+    requests and what to do when they are done.
+    """
 
     def __init__(
         self,
         requests: list[Any],
-        finish: Callable[[], None],
+        finish: Callable[[], Any],
         result: list[Any],
         entry: _status.Entry,
         timeout: float,
         event: _events.Event | None = None,
+        received: Any = None,
     ) -> None:
         self._event = event
+        self._received = received  # an MPI.Status to fill, where it is asked from whom something came
         self._requests, self._finish, self._result = requests, finish, result
         self._entry, self._timeout = entry, timeout
         self._error: BaseException | None = None
         self._done = False
-        self._source = -1
 
     def _advance(self) -> bool:
         """Lets MPI make progress; True when everything has arrived and stands in the tensors."""
         if self._done:
             return True
         try:
-            while self._requests:
-                status = _new_status()
-                if not self._requests[0].Test(status):
-                    return False
-                self._source = status.Get_source() if status.Get_count() else self._source
-                del self._requests[0]
-            wrong = _status.difference(self._entry)
-            if wrong:
-                raise DistBackendError(wrong)
-            self._finish()
+            while True:
+                while self._requests:
+                    if not self._requests[0].Test(self._received):
+                        return False
+                    del self._requests[0]
+                wrong = _status.difference(self._entry)
+                if wrong:
+                    raise DistBackendError(wrong)
+                following = self._finish()
+                if following is None:
+                    break
+                self._requests, self._finish = following
         except Exception as error:  # MPI's own type of error is known only once it is loaded
             if isinstance(error, RuntimeError) and not type(error).__module__.startswith("mpi4py"):
                 raise
@@ -141,8 +152,8 @@ class Work:
         return self._result
 
     def source_rank(self) -> int:
-        """The rank that sent what was received."""
-        return self._source
+        """The rank in the group that sent what was received; -1 for other communication."""
+        return self._received.Get_source() if self._done and self._received is not None else -1
 
     def get_future(self) -> Future[list[Any]]:
         """A future of the tensors that were written; it waits when it is asked."""
@@ -189,12 +200,6 @@ class _Then(Future[Any]):
 
     def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
         return _Then(self, callback)
-
-
-def _new_status() -> Any:
-    from ._mpi import mpi
-
-    return mpi().Status()
 
 
 def _seconds(timeout: timedelta | float) -> float:

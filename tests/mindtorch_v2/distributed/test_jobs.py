@@ -109,8 +109,8 @@ def test_training_equals_one_process_on_the_joined_batch(run_ranks: Callable[...
     ("kind", "told"),
     [
         ("raise", "ValueError: a fault in rank 1"),
-        ("exit", ""),
-        ("kill", ""),
+        ("exit", "Rank 1 ended with exit code 7. What the processes did last:"),
+        ("kill", "Rank 1 was ended by SIGKILL. What the processes did last:"),
         ("other", "Processes called different collectives: communication 2 is"),
         ("absent", "recv([1] torch.float32) from 0 at"),
     ],
