@@ -1,11 +1,11 @@
 /* LSTM layers: the products with the inputs are made before and after, for all steps at once; here is what goes step by
  * step. */
-#include "blas.h"
+#include "kernels.h"
 
 typedef struct {
-    char *gates, *weight, *hx, *cx, *out, *work, *grad;
+    char *gates, *weight, *hx, *cx, *out, *work, *grad, *panels;
     Py_ssize_t steps, batch, hidden, row_block;
-    bool reverse;
+    bool reverse, back;
 } Layer;
 
 #define LOOPS "lstm.inc"
@@ -28,15 +28,28 @@ static bool open_all(Arrays *all, PyObject *const *args, int count, unsigned wri
     return gates->ndim == 3 && gates->size > 0;
 }
 
-static PyObject *run(loop_function loop, Layer *job, const Array *gates)
+/* Packs the weight, runs the loop and closes the arrays; the packed weight is scratch memory. */
+static PyObject *run(Arrays *all, loop_function pack, loop_function loop, Layer *job, const Array *gates)
 {
     job->steps = gates->shape[0];
     job->batch = gates->shape[1];
     job->hidden = gates->shape[2] / 4;
     job->row_block = (job->batch + threads_get() - 1) / threads_get();
     Py_ssize_t rounds = (job->batch + job->row_block - 1) / job->row_block;
+    Py_ssize_t line = 64 / gates->itemsize, columns = job->back ? job->hidden : 4 * job->hidden;
+    Py_ssize_t shape[2] = {(columns + line - 1) / line * line, job->back ? 4 * job->hidden : job->hidden};
+    Array panels;
+    PyObject *scratch = array_new(all, &panels, 2, shape, gates->type, false);
+    if (scratch == NULL) {
+        arrays_close(all);
+        return NULL;
+    }
+    job->panels = panels.data;
+    run_loop(pack, job, 1, (double)panels.size);
     double cell = 4 * (double)job->hidden * (0.03 * (double)job->hidden + 1);
     run_loop(loop, job, rounds, cell * (double)(job->steps * job->row_block));
+    arrays_close(all);
+    Py_DECREF(scratch);
     Py_RETURN_TRUE;
 }
 
@@ -48,8 +61,7 @@ static PyObject *lstm_forward(PyObject *const *args, Py_ssize_t count)
     Arrays all = {.count = 0};
     Array gates = {0};
     char *data[MOST_ARRAYS];
-    PyObject *result = DECLINED;
-    if (blas_ready() && open_all(&all, args, 6, 1u | 1u << 4 | 1u << 5, data, &gates)) {
+    if (open_all(&all, args, 6, 1u | 1u << 4 | 1u << 5, data, &gates)) {
         Layer job = {.gates = data[0],
                      .weight = data[1],
                      .hx = data[2],
@@ -57,10 +69,10 @@ static PyObject *lstm_forward(PyObject *const *args, Py_ssize_t count)
                      .out = data[4],
                      .work = data[5],
                      .reverse = args[6] == Py_True};
-        result = run(PICK(lstm_forward, gates.type), &job, &gates);
+        return run(&all, PICK(lstm_pack, gates.type), PICK(lstm_forward, gates.type), &job, &gates);
     }
     arrays_close(&all);
-    return result;
+    return DECLINED;
 }
 
 /* lstm_backward(dz, weight, dh, cx, dc, work, grad or None, reverse): fills dz; dh and dc go from the last to the first
@@ -71,8 +83,7 @@ static PyObject *lstm_backward(PyObject *const *args, Py_ssize_t count)
     Arrays all = {.count = 0};
     Array dz = {0};
     char *data[MOST_ARRAYS] = {NULL};
-    PyObject *result = DECLINED;
-    if (blas_ready() && open_all(&all, args, args[6] == Py_None ? 6 : 7, 1u | 1u << 2 | 1u << 4, data, &dz)) {
+    if (open_all(&all, args, args[6] == Py_None ? 6 : 7, 1u | 1u << 2 | 1u << 4, data, &dz)) {
         Layer job = {.gates = data[0],
                      .weight = data[1],
                      .hx = data[2],
@@ -80,11 +91,12 @@ static PyObject *lstm_backward(PyObject *const *args, Py_ssize_t count)
                      .out = data[4],
                      .work = data[5],
                      .grad = data[6],
-                     .reverse = args[7] == Py_True};
-        result = run(PICK(lstm_backward, dz.type), &job, &dz);
+                     .reverse = args[7] == Py_True,
+                     .back = true};
+        return run(&all, PICK(lstm_pack, dz.type), PICK(lstm_backward, dz.type), &job, &dz);
     }
     arrays_close(&all);
-    return result;
+    return DECLINED;
 }
 
 const KernelEntry LSTM_KERNELS[] = {
