@@ -180,20 +180,21 @@ class Recorder(RecordedThreads):
         if self._has_tasks and not buffer.is_in_op:
             self._follow(buffer)
             opened = buffer.open
-        try:
-            row = opened.pop()
-        except IndexError:
+        last = opened[-1:]
+        if not last:
             return
+        row = last[0]
         if row < -1:
             # Scopes that were opened inside and not closed outlive this event and stay open; Python calls end with it.
-            opened.append(row)
-            place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i] >= -1), None)
-            if place is None:
+            event = next((row for row in reversed(opened[:]) if row >= -1), None)
+            if event is None:
                 return
-            row = opened[place]
-            buffer.end_event(place, now)
-        elif row != -1:
-            buffer.ends += (row, now)
+            row = event
+            buffer.end_event(row, now)
+        else:
+            opened.pop()  # the same one: what other threads take off is scopes
+            if row != -1:
+                buffer.ends += (row, now)
         if row == -1:  # a row that was not kept
             return
         if detail and detail & STACKS:

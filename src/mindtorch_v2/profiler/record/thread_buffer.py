@@ -228,7 +228,7 @@ class ThreadBuffer:
         elif number in self.calls:
             self._end_call(number, now)
         elif number in opened:
-            self.end_event(opened.index(number), now)
+            self.end_event(number, now)
         elif len(self.lanes) > 1:  # else it ended with the event that it began in
             self._in_its_lane(number, lambda: self.end(row, now))
 
@@ -254,20 +254,28 @@ class ThreadBuffer:
         if opened[place] != -1:
             self.cuts += (-2 - number, opened[place], opened[place - 1] if place else self.base)
 
-    def end_event(self, place: int, now: int) -> None:
-        """Ends the row at a place of the stack. Python calls that began in it and go on end with it."""
+    def end_event(self, ended: int, now: int) -> None:
+        """Ends a row of the stack, the innermost of several that were not kept (-1). Python calls that began in it and
+        go on end with it. Another thread may take a scope off the stack at any moment: indices do not last.
+        """
         opened, calls = self.open, self.calls
-        ended = opened[place]
-        if place == len(opened) - 1:
-            opened.pop()
+        seen = opened[:]
+        if ended not in seen:
+            return
+        index = len(seen) - 1 - seen[::-1].index(ended)
+        inside = [row for row in seen[index + 1 :] if row in calls]
+        if ended == -1:
+            opened.pop(index - len(seen))
         else:
-            inside = [row for row in opened[place + 1 :] if row in calls]
-            opened[place:] = [row for row in opened[place + 1 :] if row not in calls]
-            calls.difference_update(inside)
-            for row in inside:
-                self.ends += (-2 - row, now)
-        if ended != -1:
+            try:
+                opened.remove(ended)
+            except ValueError:  # another thread has closed it meanwhile
+                return
             self.ends += (-2 - ended if ended < -1 else ended, now)
+        for row in inside:
+            opened.remove(row)
+            self.ends += (-2 - row, now)
+        calls.difference_update(inside)
 
     def end_elsewhere(self, row: int, now: int, thread: int) -> None:
         """As `end`, on another thread, whose number is given: the row leaves the nesting."""

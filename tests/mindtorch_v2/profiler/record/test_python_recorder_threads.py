@@ -123,3 +123,24 @@ def test_a_scope_closed_by_another_thread_between_two_steps_of_its_own():
     buffer.open = Emptied([-2])
     buffer.end(0, 5)
     assert buffer.ends == [0, 5] and buffer.open_row == -1 and not buffer.is_in_op
+
+
+def test_an_event_that_ends_while_another_thread_closes_a_scope_inside_it():
+    """The scope leaves the stack after `end_event` has looked at it: what is taken off is the event, not its index."""
+    buffer = ThreadBuffer(ThreadInfo(1, 1, "thread"))
+    event, scope, call = 3, -2 - 4, -2 - 5
+
+    class Changing(OwnList):
+        def __getitem__(self, index):
+            seen = list.__getitem__(self, index)
+            if isinstance(index, slice) and scope in list(seen):
+                list.remove(self, scope)
+            return seen
+
+    buffer.open, buffer.calls = Changing([1, scope, event, call]), {call}
+    buffer.end_event(event, 7)
+    assert list(buffer.open) == [1] and buffer.ends == [3, 7, 5, 7] and not buffer.calls
+    buffer.open = Changing([1, scope, event])
+    buffer.end_event(event, 8)
+    buffer.end_event(event, 9)  # it has ended
+    assert list(buffer.open) == [1] and buffer.ends[4:] == [3, 8]
