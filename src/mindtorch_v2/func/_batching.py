@@ -74,8 +74,10 @@ DIMS: dict[str, tuple[str, ...]] = {
             "nansum",
             "aminmax",
             "flip",
-            "roll",
             "permute",
+            "_fft_c2c",
+            "_fft_r2c",
+            "_fft_c2r",
         ),
         ("dim", "dims"),
     ),
@@ -129,11 +131,10 @@ LAST = frozenset(
         "det",
         "zero_",
         "fill_.Scalar",
-        "_fft_c2c",
-        "_fft_r2c",
-        "_fft_c2r",
     )
 )
+# Operators for which an empty list of dimensions means none; for the others it means all.
+_NONE_IF_EMPTY = frozenset(("squeeze.dims", "flip", "_fft_c2c", "_fft_r2c", "_fft_c2r"))
 _COMPOSITE_VIEWS = ("swapaxes", "swapdims")
 _warned: set[str] = set()
 
@@ -265,7 +266,7 @@ def _shift_dims(op: Op, args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
         elif op.name == "permute":
             made.append([0, *shift(x)])
         else:
-            everything = x is None or (isinstance(x, (list, tuple)) and not x and op.name != "squeeze.dims")
+            everything = x is None or (isinstance(x, (list, tuple)) and not x and op.name not in _NONE_IF_EMPTY)
             made.append(list(range(1, n + 1)) if everything else shift(x))
     return tuple(made)
 

@@ -60,6 +60,21 @@ def _repeat(level: int, self: Any, repeats: Any) -> Any:
     return pad_rank(self, level, len(repeats)).repeat([1, *repeats])
 
 
+@rule("roll")
+def _roll(level: int, self: Any, shifts: Any, dims: Any) -> Any:
+    """Without dimensions the elements of each sample are rolled as one row."""
+    if dims and self.dim():
+        return aten.roll(self._value, shifts, [d % self.dim() + 1 for d in dims])
+    row = self._value.reshape([size_of(level), self.numel()])
+    return aten.roll(row, shifts, [1]).reshape(list(self._value.shape))
+
+
+@rule("masked_fill.Tensor")
+def _masked_fill(level: int, self: Any, mask: Any, value: Any) -> Any:
+    own, where, filling = align_ranks((self, mask, value), level)
+    return aten.where(where, filling.to(own.dtype), own)
+
+
 @rule("squeeze")
 def _squeeze(level: int, self: Any) -> Any:
     dims = [i + 1 for i, n in enumerate(self.shape) if n == 1]
@@ -133,13 +148,18 @@ def _gather(level: int, self: Any, dim: int, index: Any, sparse_grad: Any) -> An
 
 @rule("scatter_add")
 def _scatter_add(level: int, self: Any, dim: int, index: Any, src: Any) -> Any:
-    return aten.scatter_add(
-        _in_batch(self, level), dim % self.dim() + 1, _in_batch(index, level), _in_batch(src, level)
-    )
+    value, where, added = [_in_batch(x, level) for x in (self, index, src)]
+    if not self.dim():
+        column = [size_of(level), 1]
+        made = aten.scatter_add(value.reshape(column), 1, where.reshape(column), added.reshape(column))
+        return made.reshape([size_of(level)])
+    return aten.scatter_add(value, dim % self.dim() + 1, where, added)
 
 
 @rule("index_select")
 def _index_select(level: int, self: Any, dim: int, index: Any) -> Any:
+    if not self.dim():  # the only index is 0
+        return _in_batch(self, level).clone()
     if not is_at(index, level):
         return aten.index_select(self._value, dim % self.dim() + 1, index)
     return _rows(level, self, dim, index)
@@ -233,9 +253,10 @@ def _register_folding(name: str) -> None:
         if any(is_at(x, level) for x in args[1:]) or args[0].dim() < 3:
             raise RuntimeError(f"vmap: aten::{name} is batched over its first argument of 3 or more dimensions only")
         value = args[0]._value
-        made = aten.overload(name)(value.reshape([-1, *value.shape[2:]]), *args[1:])
+        size, each = value.shape[:2]
+        made = aten.overload(name)(value.reshape([size * each, *value.shape[2:]]), *args[1:])
         unfold = [
-            m.reshape([value.shape[0], -1, *m.shape[1:]])
+            m.reshape([size, m.shape[0] // max(size, 1), *m.shape[1:]])
             for m in (made if isinstance(made, (tuple, list)) else (made,))
         ]
         return unfold[0] if isinstance(made, Tensor) else tuple(unfold)
