@@ -8,9 +8,9 @@ from typing import Any
 from . import _accelerators
 
 BUILT_IN = ("cpu", "meta")
-# Devices that PyTorch names and that are not here: they can be named and compared; using one is refused in PyTorch's
-# words.
-FOREIGN = (
+# The types of devices that PyTorch names, in the order in which its messages list them.
+NAMED_BY_PYTORCH = (
+    "cpu",
     "cuda",
     "ipu",
     "xpu",
@@ -26,10 +26,13 @@ FOREIGN = (
     "lazy",
     "vulkan",
     "mps",
+    "meta",
     "hpu",
     "mtia",
     "privateuseone",
 )
+# Those that are not here: they can be named and compared; using one is refused in PyTorch's words.
+FOREIGN = tuple(name for name in NAMED_BY_PYTORCH if name not in BUILT_IN)
 
 
 class device:

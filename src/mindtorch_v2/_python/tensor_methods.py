@@ -209,12 +209,13 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     memo[id(self)] = taken(out)
     out._grad = copy.deepcopy(self._grad, memo)
     for name, value in self.__dict__.items():
-        if name not in _FIELDS:
+        if name not in FIELDS:
             out.__dict__[name] = copy.deepcopy(value, memo)
     return out
 
 
-_FIELDS = {
+# a tensor's own attributes, as opposed to those that users gave it
+FIELDS = (
     "_array",
     "_keys",
     "dtype",
@@ -228,7 +229,7 @@ _FIELDS = {
     "_retain",
     "_device",
     "_view_kind",
-}
+)
 
 
 def _rebuild_as(cls: type, attributes: dict[str, Any], *args: Any) -> Tensor:
@@ -250,7 +251,7 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
     parts = _host_array(self), type(self).__name__, self.requires_grad, str(self.device)
     if type(self) is Tensor or type(self) is Parameter:
         return _rebuild, parts
-    return _rebuild_as, (type(self), {k: v for k, v in self.__dict__.items() if k not in _FIELDS}, *parts)
+    return _rebuild_as, (type(self), {k: v for k, v in self.__dict__.items() if k not in FIELDS}, *parts)
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

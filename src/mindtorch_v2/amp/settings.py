@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _accelerators
 from .. import _dtype as dt
+from .._device import NAMED_BY_PYTORCH
 from .._dispatch import autocast as casting
 from .._dispatch import modes
 
@@ -29,35 +30,12 @@ __all__ = [
     "set_autocast_gpu_dtype",
 ]
 
-_DEVICE_WORDS = (
-    "cpu",
-    "cuda",
-    "ipu",
-    "xpu",
-    "mkldnn",
-    "opengl",
-    "opencl",
-    "ideep",
-    "hip",
-    "ve",
-    "fpga",
-    "maia",
-    "xla",
-    "lazy",
-    "vulkan",
-    "mps",
-    "meta",
-    "hpu",
-    "mtia",
-    "privateuseone",
-)
-
 
 def checked_device(device_type: str) -> str:
     """The device type itself; RuntimeError where there is none of this name."""
-    if device_type not in _accelerators.names() and device_type not in _DEVICE_WORDS:
+    if device_type not in _accelerators.names() and device_type not in NAMED_BY_PYTORCH:
         raise RuntimeError(
-            f"Expected one of {', '.join(_DEVICE_WORDS)} device type at start of device string: {device_type}"
+            f"Expected one of {', '.join(NAMED_BY_PYTORCH)} device type at start of device string: {device_type}"
         )
     return device_type
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._binary import BinaryParameter
 from .distribution import Distribution
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all
 
 
-class Trials(Distribution):
+class Trials(BinaryParameter, Distribution):
     """A distribution with the parameters `total_count` and either `probs` or `logits`, of one batch shape."""
 
     def __init__(self, total_count: Any, probs: Any, logits: Any, validate_args: bool | None) -> None:
@@ -28,18 +29,3 @@ class Trials(Distribution):
         new = self._expand_parameters(cls, batch_shape, _instance, "total_count", "probs", "logits")
         new._param = new.__dict__["probs" if "probs" in new.__dict__ else "logits"]
         return new
-
-    def _new(self, *args: Any, **kwargs: Any) -> Any:
-        return self._param.new(*args, **kwargs)
-
-    @lazy_property
-    def logits(self) -> Any:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        return self._param.size()

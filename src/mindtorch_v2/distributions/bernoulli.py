@@ -10,8 +10,9 @@ from mindtorch_v2.nn.functional import binary_cross_entropy_with_logits
 
 from .._shape import Size
 from . import constraints
+from ._binary import BinaryParameter
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all
 
 __all__ = ["Bernoulli"]
 
@@ -27,7 +28,7 @@ def one_parameter(self: Any, probs: Any, logits: Any) -> Size:
     return Size(()) if isinstance(given, Number) else value.size()
 
 
-class Bernoulli(ExponentialFamily):
+class Bernoulli(BinaryParameter, ExponentialFamily):
     """0 or 1, which has the probability `probs` (log-odds `logits`).
 
     >>> d = torch.distributions.Bernoulli(torch.tensor(0.5))
@@ -39,7 +40,6 @@ class Bernoulli(ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
-    _param: Any
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(one_parameter(self, probs, logits), validate_args=validate_args)
@@ -48,9 +48,6 @@ class Bernoulli(ExponentialFamily):
         new = self._expand_parameters(Bernoulli, batch_shape, _instance, "probs", "logits")
         new._param = new.__dict__["probs" if "probs" in new.__dict__ else "logits"]
         return new
-
-    def _new(self, *args: Any, **kwargs: Any) -> Any:
-        return self._param.new(*args, **kwargs)
 
     @property
     def mean(self) -> Any:
@@ -65,18 +62,6 @@ class Bernoulli(ExponentialFamily):
     @property
     def variance(self) -> Any:
         return self.probs * (1 - self.probs)
-
-    @lazy_property
-    def logits(self) -> Any:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        return self._param.size()
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with torch.no_grad():

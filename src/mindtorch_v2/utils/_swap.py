@@ -5,23 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from .._python.tensor_methods import FIELDS
 from .._tensor import Tensor
-
-_FIELDS = (
-    "_array",
-    "_keys",
-    "dtype",
-    "_edge",
-    "_storage",
-    "_base",
-    "_view_version",
-    "_grad",
-    "_hooks",
-    "_post_hooks",
-    "_retain",
-    "_device",
-    "_view_kind",
-)
 
 
 def swap(t1: Tensor, t2: Tensor) -> None:
@@ -34,7 +19,7 @@ def swap(t1: Tensor, t2: Tensor) -> None:
             raise RuntimeError(f"Cannot swap {'t1' if t is t1 else 't2'} because it has weakref associated with it")
     a: Any = t1
     b: Any = t2
-    for name in _FIELDS if "_array" not in a.__dict__ else ():  # without the native core they are ordinary attributes
+    for name in FIELDS if "_array" not in a.__dict__ else ():  # without the native core they are ordinary attributes
         if hasattr(a, name) and hasattr(b, name):
             mine, theirs = getattr(a, name), getattr(b, name)
             setattr(a, name, theirs)
