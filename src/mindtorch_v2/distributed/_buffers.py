@@ -41,14 +41,19 @@ class Buffer:
     __slots__ = ("tensor", "array", "_is_copy")
 
     def __init__(self, tensor: Tensor, arithmetic: bool = False) -> None:
+        self.tensor = tensor
+        is_short = arithmetic and tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4
+        if not is_short and tensor.device.type == "cpu" and tensor.is_contiguous():
+            self.array: np.ndarray = tensor._array
+            self._is_copy = False
+            return
         source = tensor.detach()
         if source.device.type != "cpu":
             source = source.cpu()
-        if arithmetic and source.dtype.is_floating_point and source.dtype.itemsize < 4:
+        if is_short:
             source = source.float()
         array = source.contiguous()._array
-        self.tensor = tensor
-        self.array: np.ndarray = array
+        self.array = array
         self._is_copy = array is not tensor._array and not np.shares_memory(array, tensor._array)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from .._tensor import Tensor
@@ -38,8 +39,7 @@ def run(
     if found is None:
         return None
     engine = None if on_device is None else found.engine_for(tensors)
-    sizes = [f"{list(t.shape)} {t.dtype}" for t in tensors[:4]] + ["..."] * (len(tensors) > 4)
-    text = f"{name}({', '.join(sizes)}){detail}"
+    text = _described(name, detail, len(tensors) > 4, *[(t.shape, t.dtype) for t in tensors[:4]])
     between_two = name in _BETWEEN_TWO
     entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
     seq = -1 if between_two else found.next_seq()
@@ -63,6 +63,13 @@ def run(
             if event is not None:
                 event.close()
     return None
+
+
+@lru_cache(4096)
+def _described(name: str, detail: str, more: bool, *tensors: tuple[Any, Any]) -> str:
+    """The communication as errors write it, from the shapes and types of the first tensors."""
+    sizes = [f"{list(shape)} {dtype}" for shape, dtype in tensors] + ["..."] * more
+    return f"{name}({', '.join(sizes)}){detail}"
 
 
 def _run_on_device(

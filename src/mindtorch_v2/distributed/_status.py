@@ -13,7 +13,8 @@ import mmap
 import os
 import struct
 import sys
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 from zlib import crc32
 
 _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of communications of all processes
@@ -24,8 +25,7 @@ LAST = "What the processes did last:"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-@dataclass
-class Entry:
+class Entry(NamedTuple):
     """One communication of this process. `ordinal` counts those of all processes together, and is 0 for others."""
 
     text: str
@@ -85,10 +85,13 @@ def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
     """
     global _common
     _common += of_all
-    entry = Entry(f"{description} at {_caller()}", crc32(same_for_all.encode()), _common if of_all else 0)
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    text, signature, encoded = _described(description, same_for_all, frame.f_code.co_filename, frame.f_lineno)
+    entry = Entry(text, signature, _common if of_all else 0)
     if _board is not None:
-        text = entry.text.encode()[: _SLOT - _HEAD.size]
-        note = _HEAD.pack(entry.ordinal, entry.signature, 0, len(text)) + text
+        note = _HEAD.pack(entry.ordinal, signature, 0, len(encoded)) + encoded
         _board[: len(note)] = note
         if of_all:
             at = _SLOT * (1 + entry.ordinal % _HISTORY)
@@ -96,12 +99,17 @@ def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
     return entry
 
 
-def _caller() -> str:
-    """File and line of the innermost frame outside this package."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+@lru_cache(4096)
+def _is_own(file: str) -> bool:
+    """Whether a source file is of this package."""
+    return file.startswith(_PACKAGE)
+
+
+@lru_cache(4096)
+def _described(description: str, same_for_all: str, file: str, line: int) -> tuple[str, int, bytes]:
+    """What a note says, its checksum, and as much of the text as a note holds. Loops ask for the same again."""
+    text = f"{description} at {file}:{line}"
+    return text, crc32(same_for_all.encode()), text.encode()[: _SLOT - _HEAD.size]
 
 
 def _boards() -> dict[int, mmap.mmap]:

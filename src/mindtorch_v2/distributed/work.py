@@ -81,15 +81,17 @@ class Work:
         except Exception as error:  # MPI's own type of error is known only once it is loaded
             if isinstance(error, RuntimeError) and not type(error).__module__.startswith("mpi4py"):
                 raise
-            self._error = error
-            raise DistBackendError(
-                f"{self._entry.text} failed in MPI: {error}.{_status.others(self._entry)}"
-            ) from error
+            raise self._failed(error) from error
         self._done = True
         self._entry.finish()
         if self._event is not None:
             self._event.close()
         return True
+
+    def _failed(self, error: Exception) -> DistBackendError:
+        """What to raise for an error of MPI."""
+        self._error = error
+        return DistBackendError(f"{self._entry.text} failed in MPI: {error}.{_status.others(self._entry)}")
 
     def wait(self, timeout: timedelta | float | None = None) -> bool:
         """Waits until this process's part is done; DistBackendError, which names who is missing, when time runs out."""
@@ -106,10 +108,8 @@ class Work:
     def _wait(self, limit: float) -> bool:
         """Waits so many seconds at most."""
         end, pause = time.monotonic() + limit, _SHORTEST
-        for _ in range(_SPINS):
-            if self._advance():
-                return True
-            os.sched_yield()
+        if self._spin():
+            return True
         look, gone, lazy = time.monotonic() + _LOOK, 0.0, time.monotonic() + _LAZY
         while not self._advance():
             now = time.monotonic()
@@ -129,6 +129,22 @@ class Work:
                 )
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST if now > lazy else _SHORTEST)
+        return True
+
+    def _spin(self) -> bool:
+        """Asks again and again, giving way to others each time, for as long as most exchanges take."""
+        left, give_way = _SPINS, os.sched_yield
+        while not self._advance():
+            test, received = self._requests[0].Test, self._received
+            try:
+                while left > 0 and not test(received):
+                    left -= 1
+                    give_way()
+            except Exception as error:
+                raise self._failed(error) from error
+            if left == 0:
+                return False
+            del self._requests[0]
         return True
 
     def synchronize(self) -> None:
