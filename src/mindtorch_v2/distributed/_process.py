@@ -49,7 +49,21 @@ def _terminate(signal_id: int, frame: FrameType | None) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(nowhere, stream)
+    if _is_leaving():
+        return
     raise _Terminated(128 + signal_id)
+
+
+def _is_leaving() -> bool:
+    """Whether the main thread handles a failed communication: its program leaves by that already, and what it saves on
+    the way is not to be interrupted. Processes that wait for one that is gone learn it at about the same time, and the
+    first of them ends the job."""
+    from .work import DistError
+
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, DistError):
+        error = error.__context__
+    return error is not None
 
 
 def _end_where_stuck() -> None:
