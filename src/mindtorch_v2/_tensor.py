@@ -20,6 +20,7 @@ from ._keys import CPU, DEVICES, GRAD, INFERENCE, META, SUBCLASS
 from ._shape import Size, contiguous_strides
 from ._storage import Storage, native
 
+PART_NAME = "_shard_of"  # the attribute of a tensor that is this process's part of a larger one
 DEVICE_OF_KEY = {CPU: CPU_DEVICE, META: META_DEVICE}
 legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
 announce: Any = None  # told about every class that derives from Tensor: set by the dispatch layer

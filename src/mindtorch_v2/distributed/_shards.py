@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._tensor import Tensor
-
-_NAME = "_shard_of"
+from .._dispatch import aten
+from .._tensor import PART_NAME, Tensor
 
 
 class Shard(NamedTuple):
@@ -25,13 +24,13 @@ class Shard(NamedTuple):
 
 def shard_of(tensor: Any) -> Shard | None:
     """What part of a larger tensor this one is; None for a tensor that every process holds whole."""
-    return getattr(tensor, _NAME, None)
+    return getattr(tensor, PART_NAME, None)
 
 
 def mark(tensor: Tensor, shard: Shard | None) -> Tensor:
     """The tensor, marked as a part."""
     if shard is not None:
-        setattr(tensor, _NAME, shard)
+        setattr(tensor, PART_NAME, shard)
     return tensor
 
 
@@ -40,3 +39,26 @@ def rows_of(length: int, size: int, rank: int) -> tuple[int, int]:
     each = -(-length // size)
     first = min(rank * each, length)
     return first, min(each, length - first)
+
+
+def whole_norms(parts: list[Tensor], order: float) -> list[Tensor]:
+    """The norms of the tensors that these are parts of. All processes that hold one of them call it."""
+    from . import collectives
+    from .reduce_op import ReduceOp
+
+    extreme = {float("inf"): (ReduceOp.MAX, 0.0), float("-inf"): (ReduceOp.MIN, float("inf"))}
+    op, of_nothing = extreme.get(order, (ReduceOp.SUM, 0.0))
+    by_group: dict[Any, list[Tensor]] = {}
+    for part in parts:
+        shard = shard_of(part)
+        assert shard is not None
+        own = aten.linalg_vector_norm(part.detach(), order) if part.numel() else part.new_full((), of_nothing)
+        by_group.setdefault((shard.group, own.dtype, own.device), []).append(own)
+    made: list[Tensor] = []
+    for (group, _, _), norms in by_group.items():
+        joined = aten.stack(norms)
+        is_power = op is ReduceOp.SUM and order != 0
+        joined = joined**order if is_power else joined
+        collectives.all_reduce(joined, op, group)
+        made.extend((joined ** (1.0 / order) if is_power else joined).unbind())
+    return made

@@ -56,6 +56,16 @@ def _flat(net: nn.Module) -> list[float]:
     return [value for name in sorted(state) for value in state[name].flatten().tolist()]
 
 
+def _clipped(order: float) -> tuple[float, list[float]]:
+    """The norm of one process's gradients, and the gradients after clipping."""
+    net = _alone()
+    x, y = _batch(9)
+    net.zero_grad()
+    ((net(x) - y) ** 2).mean().backward()
+    norm = float(nn.utils.clip_grad_norm_(net.parameters(), 0.5, order))
+    return norm, [value for p in net.parameters() for value in p.grad.flatten().tolist()]
+
+
 def test_training_equals_one_process(run_ranks: Callable[..., list[Any]]) -> None:
     everyone = run_ranks("sharded.py", SIZE, "train")
     net = _alone()
@@ -75,6 +85,11 @@ def test_training_equals_one_process(run_ranks: Callable[..., list[Any]]) -> Non
         np.testing.assert_allclose(made["fully_shard"], _flat(_alone()), rtol=0, atol=TOLERANCE)
         np.testing.assert_allclose(made["wrapper"], _flat(_alone()), rtol=0, atol=TOLERANCE)
         np.testing.assert_allclose(made["norm"], norm, rtol=2.0**-24 * 64 * 12 + TOLERANCE)
+        for order, (norm_of_all, gradients) in made["norms"].items():
+            expected, clipped = _clipped(float(order))
+            # Gradients are sums of 12 terms, and powers up to the third and their roots multiply relative errors.
+            np.testing.assert_allclose(norm_of_all, expected, rtol=2.0**-24 * 64 * 12 * 3 + TOLERANCE)
+            np.testing.assert_allclose(gradients, clipped, rtol=0, atol=2.0**-24 * 64 * 12 * 3 + TOLERANCE)
         row, column = divmod(rank, 2)
         assert made["mesh"] == [4.0 * row + 1, 2.0 + 2 * column, [row, column], [column, column + 2], 4]
         part = slice(3 * rank, 3 * rank + 3)

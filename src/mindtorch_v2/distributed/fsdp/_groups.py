@@ -17,7 +17,7 @@ from ...autograd import Function
 from ...nn.modules.module import Module
 from ...nn.parameter import Parameter
 from .. import collectives
-from .._shards import Shard, mark, rows_of
+from .._shards import Shard, mark, rows_of, shard_of
 from ..process_groups import ProcessGroup
 from ..reduce_op import ReduceOp
 
@@ -51,6 +51,7 @@ class ParameterGroup:
                 part = whole.detach().reshape(rows, *shape[1:])[first : first + count].clone()
             shard = Parameter(part, requires_grad=whole.requires_grad)
             mark(shard, Shard(shape, first, count, group))
+            shard.register_post_accumulate_grad_hook(_mark_gradient)
             self.shards.append(shard)
             self.shapes.append(shape)
             self.padded.append(-(-rows // size) * row)
@@ -126,6 +127,12 @@ class ParameterGroup:
     def forget(self) -> None:
         """The backward pass needs the whole parameters no more."""
         self._again = None
+
+
+def _mark_gradient(parameter: Tensor) -> None:
+    """A gradient knows what part it is, so that norms are those of whole gradients."""
+    if parameter.grad is not None:
+        mark(parameter.grad, shard_of(parameter))
 
 
 def _starts(sizes: list[int]) -> list[int]:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from ... import no_grad
 from ...nn.modules.module import Module
+from ...nn.utils.clip_grad import clip_grad_norm_
 from .._shards import shard_of
 from ..device_mesh import DeviceMesh
 from ..process_groups import ProcessGroup
-from ..reduce_op import ReduceOp
 from ._fully_shard import fully_shard, state_of
 from .wrap import ModuleWrapPolicy
 
@@ -84,25 +83,8 @@ class FullyShardedDataParallel(Module):
         return self._fsdp_wrapped_module.load_state_dict(rows, strict=strict)
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Any:
-        """Scales the gradients of all processes so that their norm, taken together, is at most `max_norm`; returns
-        it."""
-        from ... import tensor
-        from .. import collectives
-
-        found = [p for p in self.parameters() if p.grad is not None]
-        group = next((s.group for p in found if (s := shard_of(p)) is not None), None)
-        with no_grad():
-            largest = norm_type == float("inf")
-            norms = [float(p.grad.detach().norm(norm_type)) for p in found if p.grad is not None and p.numel()]
-            value = max(norms, default=0.0) if largest else sum(norm**norm_type for norm in norms)
-            total = tensor(value, dtype=found[0].grad.dtype if found and found[0].grad is not None else None)
-            collectives.all_reduce(total, ReduceOp.MAX if largest else ReduceOp.SUM, group)
-            total = total if largest else total ** (1.0 / norm_type)
-            scale = min(1.0, float(max_norm) / (float(total) + 1e-6))
-            for p in found:
-                if p.grad is not None:
-                    p.grad.mul_(scale)
-        return total
+        """As `torch.nn.utils.clip_grad_norm_` of the module's parameters, which it scales in all processes."""
+        return clip_grad_norm_(self.parameters(), max_norm, norm_type)
 
     @staticmethod
     def summon_full_params(module: Module, writeback: bool = True) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch import aten
-from ..._tensor import Tensor
+from ..._tensor import PART_NAME, Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -41,6 +41,9 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector.
 
+    Of gradients of parameters that `fully_shard` spread it is the norm of the whole gradients: all processes call it
+    and get the same.
+
     >>> nn.utils.get_total_norm([torch.tensor([3.]), torch.tensor([4.])])
     tensor(5.)
     """
@@ -48,12 +51,17 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return aten.full((), 0.0)
+    parts = [t for t in tensors if hasattr(t, PART_NAME)]
     norms: list[Tensor] = []
-    for group in _by_device_and_type(tensors):
+    for group in _by_device_and_type([t for t in tensors if not hasattr(t, PART_NAME)] if parts else tensors):
         if foreach is None or foreach:
             norms.extend(aten._foreach_norm(group, norm_type))
         else:
             norms.extend(aten.linalg_vector_norm(t, norm_type) for t in group)
+    if parts:
+        from ...distributed._shards import whole_norms
+
+        norms.extend(whole_norms(parts, norm_type))
     device = tensors[0].device
     total = aten.linalg_vector_norm(aten.stack([n.to(device) for n in norms]), norm_type)
     if error_if_nonfinite and bool(aten.logical_or(total.isnan(), total.isinf())):

@@ -12,6 +12,9 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 
+from mindtorch_v2.distributed._shards import mark, shard_of
+from mindtorch_v2.distributed.checkpoint.state_dict import whole as whole_tensor
+
 mode, folder = sys.argv[1], sys.argv[-1]
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -69,6 +72,13 @@ if mode == "train":
     x, y = batch(9)
     ((wrapped(x) - y) ** 2).mean().backward()
     made["norm"] = float(wrapped.clip_grad_norm_(0.5))
+    made["norms"] = {}
+    for order in (1.0, 2.0, 3.0, float("inf"), float("-inf"), 0.0):
+        net.zero_grad()
+        ((net(x) - y) ** 2).mean().backward()
+        norm = nn.utils.clip_grad_norm_(net.parameters(), 0.5, order)
+        parts = [whole_tensor(mark(p.grad.clone(), shard_of(p))).flatten().tolist() for p in net.parameters()]
+        made["norms"][str(order)] = [float(norm), sum(parts, [])]
 
     mesh = init_device_mesh("cpu", (size // 2, 2), mesh_dim_names=("dp", "tp"))
     value = torch.tensor(float(rank))
