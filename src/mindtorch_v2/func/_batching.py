@@ -1,9 +1,9 @@
 """How operators run on batched tensors.
 
-In this order: a rule of its own (`RULES`), the steps of a composite, the rule of elementwise operators, a shift of
-the arguments that name dimensions (`DIMS`), operators whose last dimensions alone matter (`LAST`), and for the rest
-a loop over the batch, which warns once for each operator. Values come with the batch as their first dimension and
-leave so.
+In this order: a rule of its own (`RULES`, most of them made by _batching_tables.py), the steps of a composite, the
+rule of elementwise operators, a shift of the arguments that name dimensions (`DIMS`), operators whose last dimensions
+alone matter (`LAST`), and for the rest a loop over the batch, which warns once for each operator. Values come with
+the batch as their first dimension and leave so.
 """
 
 from __future__ import annotations
@@ -18,129 +18,20 @@ from .._dispatch.registry import COMPOSITES
 from .._ops.table import OVERLOADS, Op
 from .._tensor import Tensor
 from ._batched import Batched, inner, is_at, level_of, levels, make_batched, rewrap
+from ._batching_dims import DIMS, LAST, NONE_IF_EMPTY, NOT_OF_NUMBERS, OF_DIMENSIONS
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 paused: Any = None  # a block in which random operators are not asked about: set by _vmap.py
 
-# Operators of one tensor whose arguments of these names are dimensions; None means all of them.
-DIMS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            "sum.dim_IntList",
-            "mean.dim",
-            "amax",
-            "amin",
-            "max.dim",
-            "min.dim",
-            "prod.dim_int",
-            "all.dim",
-            "any.dim",
-            "all.dims",
-            "any.dims",
-            "var.dim",
-            "var.correction",
-            "std.dim",
-            "std.correction",
-            "var_mean.dim",
-            "var_mean.correction",
-            "std_mean.dim",
-            "std_mean.correction",
-            "logsumexp",
-            "cumsum",
-            "cumprod",
-            "cummax",
-            "cummin",
-            "_logcumsumexp",
-            "_softmax",
-            "_log_softmax",
-            "sort",
-            "sort.stable",
-            "topk",
-            "kthvalue",
-            "median.dim",
-            "nanmedian.dim",
-            "mode",
-            "unsqueeze",
-            "squeeze.dim",
-            "squeeze.dims",
-            "select.int",
-            "slice.Tensor",
-            "narrow_copy",
-            "split_with_sizes",
-            "glu",
-            "count_nonzero.dim_IntList",
-            "linalg_vector_norm",
-            "nansum",
-            "aminmax",
-            "flip",
-            "permute",
-            "_fft_c2c",
-            "_fft_r2c",
-            "_fft_c2r",
-        ),
-        ("dim", "dims"),
-    ),
-    "transpose.int": ("dim0", "dim1"),
-    "diagonal": ("dim1", "dim2"),
-    "unfold": ("dimension",),
-    "flip": ("dims",),
-}
-# Operators without dimensions that reduce everything: the same operator with dimensions.
-_OF_DIMENSIONS = {
-    "sum": "sum.dim_IntList",
-    "all": "all.dims",
-    "any": "any.dims",
-    "max": "amax",
-    "min": "amin",
-    "var": "var.correction",
-    "std": "std.correction",
-    "var_mean": "var_mean.correction",
-    "std_mean": "std_mean.correction",
-}
-# Operators whose batch may be any number of leading dimensions, or that look at elements only.
-LAST = frozenset(
-    (
-        "clone",
-        "detach",
-        "alias",
-        "contiguous",
-        "lift_fresh",
-        "_to_copy",
-        "tril",
-        "triu",
-        "abs",
-        "angle",
-        "view_as_real",
-        "view_as_complex",
-        "log_sigmoid_forward",
-        "linalg_inv_ex",
-        "linalg_cholesky_ex",
-        "_linalg_det",
-        "_linalg_slogdet",
-        "_linalg_eigh",
-        "_linalg_svd",
-        "linalg_qr",
-        "linalg_eig",
-        "_linalg_eigvals",
-        "linalg_matrix_exp",
-        "linalg_lu_factor_ex",
-        "linalg_inv",
-        "inverse",
-        "linalg_det",
-        "det",
-        "zero_",
-        "fill_.Scalar",
-    )
-)
-# Operators for which an empty list of dimensions means none; for the others it means all.
-_NONE_IF_EMPTY = frozenset(("squeeze.dims", "flip", "_fft_c2c", "_fft_r2c", "_fft_c2r"))
 _COMPOSITE_VIEWS = ("swapaxes", "swapdims")
 _warned: set[str] = set()
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Registers the rule of operators: a function of (level, *arguments in the schema's order) that returns values."""
+    """Registers the rule of operators: a function of (level, *arguments in the schema's order) that returns
+    values, or NotImplemented where the general ways are to be taken.
+    """
 
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
@@ -154,14 +45,15 @@ def run(op: Op, args: tuple[Any, ...]) -> Any:
     level = level_of(args)
     load_family(op.family)
     own = RULES.get(op.name)
-    if own is not None:
-        return rewrap(own(level, *args), level)
+    made = own(level, *args) if own is not None else NotImplemented
+    if made is not NotImplemented:
+        return rewrap(made, level)
     if op.family == "random":
         return _run_random(op, args, level)
     tensors = [args[i] for i in op.schema.tensor_params]
     if op.name in LAST and is_at(args[0], level) and not any(is_at(t, level) for t in tensors[1:]):
-        made = call(op, tuple(inner(x, level) for x in args))
-        return args[0] if op.writes else rewrap(made, level)
+        found = call(op, tuple(inner(x, level) for x in args))
+        return args[0] if op.writes else rewrap(found, level)
     shape_of = _as_view(op)
     if shape_of is not None and is_at(args[0], level):
         return _become(args[0], run(shape_of, args))
@@ -172,10 +64,13 @@ def run(op: Op, args: tuple[Any, ...]) -> Any:
     if op.rule is not None and op.rule.elementwise:
         return rewrap(call(op, align_ranks(args, level)), level)
     if sum(isinstance(t, Tensor) for t in tensors) == 1 and is_at(args[0], level):
-        if op.name in _OF_DIMENSIONS and args[0].dim():
+        if op.name in OF_DIMENSIONS:
             return rewrap(_reduce_all(op, args, level), level)
-        if op.name in DIMS and (args[0].dim() or op.name == "unsqueeze") and _names_dimensions(op, args):
-            return rewrap(call(op, _shift_dims(op, args, level)), level)
+        if op.name in DIMS and _names_dimensions(op, args):
+            if args[0].dim() or op.name in ("unsqueeze", "permute"):
+                return rewrap(call(op, _shift_dims(op, args)), level)
+            if op.name not in NOT_OF_NUMBERS:
+                return rewrap(_on_rows_of_one(op, args, level), level)
     return _loop(op, args, level)
 
 
@@ -248,7 +143,15 @@ def align_ranks(args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
     return tuple(pad_rank(x, level, rank) for x in args)
 
 
-def _shift_dims(op: Op, args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+def _on_rows_of_one(op: Op, args: tuple[Any, ...], level: int) -> Any:
+    """An operator on samples without dimensions, which take 0 and -1 for one: as if each were a row of one element."""
+    wide = make_batched(args[0]._value.unsqueeze(1), level)
+    made = call(op, _shift_dims(op, (wide, *args[1:])))
+    flat = [m.reshape([size_of(level)]) for m in ((made,) if isinstance(made, Tensor) else made)]
+    return flat[0] if isinstance(made, Tensor) else type(made)(*flat) if hasattr(made, "_fields") else tuple(flat)
+
+
+def _shift_dims(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments for the value: dimensions are counted behind the batch."""
     n = args[0].dim() + (op.name == "unsqueeze")
 
@@ -266,20 +169,20 @@ def _shift_dims(op: Op, args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
         elif op.name == "permute":
             made.append([0, *shift(x)])
         else:
-            everything = x is None or (isinstance(x, (list, tuple)) and not x and op.name not in _NONE_IF_EMPTY)
+            everything = x is None or (isinstance(x, (list, tuple)) and not x and op.name not in NONE_IF_EMPTY)
             made.append(list(range(1, n + 1)) if everything else shift(x))
     return tuple(made)
 
 
 def _reduce_all(op: Op, args: tuple[Any, ...], level: int) -> Any:
-    value = args[0]._value
+    value = args[0]._value if args[0].dim() else args[0]._value.unsqueeze(1)
     dims = list(range(1, value.dim()))
     named = {p.name: x for p, x in zip(op.schema.params[1:], args[1:])}
     if "unbiased" in named:
-        return aten.overload(_OF_DIMENSIONS[op.name])(value, dims, correction=1 if named.get("unbiased", True) else 0)
+        return aten.overload(OF_DIMENSIONS[op.name])(value, dims, correction=1 if named.get("unbiased", True) else 0)
     if "dtype" in named:
-        return aten.overload(_OF_DIMENSIONS[op.name])(value, dims, dtype=named["dtype"])
-    return aten.overload(_OF_DIMENSIONS[op.name])(value, dims)
+        return aten.overload(OF_DIMENSIONS[op.name])(value, dims, dtype=named["dtype"])
+    return aten.overload(OF_DIMENSIONS[op.name])(value, dims)
 
 
 def _write(op: Op, args: tuple[Any, ...], level: int) -> Any:
@@ -304,6 +207,13 @@ def _write(op: Op, args: tuple[Any, ...], level: int) -> Any:
     else:
         _loop_in_place(op, args, level)
     return target
+
+
+def in_batch(x: Any, level: int) -> Any:
+    """A value of the whole batch, also where it is the same for all samples."""
+    if is_at(x, level):
+        return x._value
+    return x.unsqueeze(0).expand([size_of(level), *x.shape])
 
 
 def size_of(level: int) -> int:

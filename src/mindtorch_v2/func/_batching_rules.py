@@ -7,32 +7,9 @@ from typing import Any
 from .._dispatch import aten
 from .._ops.table import find
 from .._tensor import Tensor
-from ._batched import inner, is_at, level_of, make_batched
-from ._batching import RULES, Unwritable, align_ranks, call, pad_rank, rule, size_of
-
-
-# --- products
-@rule("mm", "bmm")
-def _mm(level: int, self: Any, mat2: Any) -> Any:
-    rank = self.dim()
-    return aten.matmul(pad_rank(self, level, rank), pad_rank(mat2, level, rank))
-
-
-@rule("mv")
-def _mv(level: int, self: Any, vec: Any) -> Any:
-    return aten.matmul(inner(self, level), inner(vec, level).unsqueeze(-1)).squeeze(-1)
-
-
-@rule("dot")
-def _dot(level: int, self: Any, tensor: Any) -> Any:
-    return (inner(self, level) * inner(tensor, level)).sum(-1)
-
-
-@rule("addmm", "baddbmm")
-def _addmm(level: int, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    product = _mm(level, mat1, mat2) if level_of((mat1, mat2)) == level else aten.matmul(mat1, mat2)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + pad_rank(self, level, mat1.dim()) * (beta if beta != 1 else 1)
+from ._batched import is_at, make_batched
+from ._batching import RULES, Unwritable, align_ranks, call, in_batch, pad_rank, rule, size_of
+from ._batching_tables import reduce_loss
 
 
 # --- shapes
@@ -47,6 +24,11 @@ def _sizes(self: Any, size: Any) -> list[int]:
     for n in size:
         known *= n if n != -1 else 1
     return [self.numel() // known if n == -1 and known else n for n in size]
+
+
+@rule("_reshape_alias")
+def _reshape_alias(level: int, self: Any, size: Any, stride: Any) -> Any:
+    return _view(level, self, size)
 
 
 @rule("expand")
@@ -109,23 +91,16 @@ def _t(level: int, self: Any) -> Any:
     return self._value if self.dim() < 2 else self._value.transpose(1, 2)
 
 
-def _in_batch(x: Any, level: int) -> Any:
-    """A value of the whole batch, also where it is the same for all samples."""
-    if is_at(x, level):
-        return x._value
-    return x.unsqueeze(0).expand([size_of(level), *x.shape])
-
-
 @rule("cat")
 def _cat(level: int, tensors: Any, dim: int) -> Any:
     used = [t for t in tensors if t.shape != (0,)] or list(tensors)
     n = used[0].dim()
-    return aten.cat([_in_batch(t, level) for t in used], dim % n + 1)
+    return aten.cat([in_batch(t, level) for t in used], dim % n + 1)
 
 
 @rule("stack")
 def _stack(level: int, tensors: Any, dim: int) -> Any:
-    return aten.stack([_in_batch(t, level) for t in tensors], dim % (tensors[0].dim() + 1) + 1)
+    return aten.stack([in_batch(t, level) for t in tensors], dim % (tensors[0].dim() + 1) + 1)
 
 
 for _name in ("zeros_like", "ones_like", "empty_like", "full_like"):
@@ -139,27 +114,17 @@ for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
 # --- indices
 @rule("gather")
 def _gather(level: int, self: Any, dim: int, index: Any, sparse_grad: Any) -> Any:
-    value, where = _in_batch(self, level), _in_batch(index, level)
+    value, where = in_batch(self, level), in_batch(index, level)
     if not self.dim():
         made = aten.gather(value.unsqueeze(1), 1, where.reshape([where.shape[0], -1]))
         return made.reshape(list(where.shape))
     return aten.gather(value, dim % self.dim() + 1, where)
 
 
-@rule("scatter_add")
-def _scatter_add(level: int, self: Any, dim: int, index: Any, src: Any) -> Any:
-    value, where, added = [_in_batch(x, level) for x in (self, index, src)]
-    if not self.dim():
-        column = [size_of(level), 1]
-        made = aten.scatter_add(value.reshape(column), 1, where.reshape(column), added.reshape(column))
-        return made.reshape([size_of(level)])
-    return aten.scatter_add(value, dim % self.dim() + 1, where, added)
-
-
 @rule("index_select")
 def _index_select(level: int, self: Any, dim: int, index: Any) -> Any:
     if not self.dim():  # the only index is 0
-        return _in_batch(self, level).clone()
+        return in_batch(self, level).clone()
     if not is_at(index, level):
         return aten.index_select(self._value, dim % self.dim() + 1, index)
     return _rows(level, self, dim, index)
@@ -167,7 +132,7 @@ def _index_select(level: int, self: Any, dim: int, index: Any) -> Any:
 
 def _rows(level: int, self: Any, dim: int, index: Any) -> Any:
     axis = dim % self.dim()
-    value, where = _in_batch(self, level), index._value
+    value, where = in_batch(self, level), index._value
     shape = [*value.shape[: axis + 1], where.shape[1], *value.shape[axis + 2 :]]
     spread = where.reshape([where.shape[0], *[1] * axis, where.shape[1], *[1] * (value.dim() - axis - 2)]).expand(shape)
     return aten.gather(value, axis + 1, spread)
@@ -177,7 +142,7 @@ def _rows(level: int, self: Any, dim: int, index: Any) -> Any:
 def _embedding(level: int, weight: Any, indices: Any, padding_idx: Any, scale_grad_by_freq: Any, sparse: Any) -> Any:
     if not is_at(weight, level):
         return aten.embedding(weight, indices._value, padding_idx, scale_grad_by_freq, sparse)
-    where = _in_batch(indices, level)
+    where = in_batch(indices, level)
     flat = where.reshape([where.shape[0], -1])
     rows = _rows(level, weight, 0, make_batched(flat, level))
     return rows.reshape([*where.shape, rows.shape[-1]])
@@ -233,12 +198,12 @@ def _convolution(
         value = input._value
         made = aten.convolution(value.reshape([-1, *value.shape[2:]]), weight, bias, *options, groups)
         return made.reshape([size, -1, *made.shape[1:]])
-    value, kernels = _in_batch(input, level).transpose(0, 1), _in_batch(weight, level)
+    value, kernels = in_batch(input, level).transpose(0, 1), in_batch(weight, level)
     flat = value.reshape([value.shape[0], -1, *value.shape[3:]])
     made = aten.convolution(
         flat,
         kernels.reshape([-1, *kernels.shape[2:]]),
-        None if bias is None else _in_batch(bias, level).reshape([-1]),
+        None if bias is None else in_batch(bias, level).reshape([-1]),
         *options,
         groups * size,
     )
@@ -281,16 +246,10 @@ for _name in (
     _register_folding(_name)
 
 
-def _reduce_loss(loss: Any, reduction: int) -> Any:
-    """Losses of samples: none, the mean or the sum over everything but the batch."""
-    dims = list(range(1, loss.dim()))
-    return loss if not reduction or not dims else loss.mean(dims) if reduction == 1 else loss.sum(dims)
-
-
 @rule("native_layer_norm")
 def _layer_norm(level: int, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Weights that differ by sample are applied behind the normalisation."""
-    out, mean, rstd = aten.native_layer_norm(_in_batch(input, level), normalized_shape, None, None, eps)
+    out, mean, rstd = aten.native_layer_norm(in_batch(input, level), normalized_shape, None, None, eps)
     if weight is not None:
         out = out * pad_rank(weight, level, input.dim())
     if bias is not None:
@@ -303,41 +262,19 @@ def _attention(
     level: int, query: Any, key: Any, value: Any, dropout_p: float, is_causal: bool, attn_mask: Any, scale: Any
 ) -> Any:
     size = size_of(level)
-    q, k, v = [_in_batch(x, level).reshape([-1, *x.shape[1:]]) for x in (query, key, value)]
+    q, k, v = [in_batch(x, level).reshape([-1, *x.shape[1:]]) for x in (query, key, value)]
     mask = attn_mask
     if is_at(attn_mask, level) or (attn_mask is not None and attn_mask.dim() == 4 and attn_mask.shape[0] != 1):
-        whole = pad_rank(attn_mask, level, 4) if is_at(attn_mask, level) else _in_batch(attn_mask, level)
+        whole = pad_rank(attn_mask, level, 4) if is_at(attn_mask, level) else in_batch(attn_mask, level)
         mask = whole.expand([size, query.shape[0], *whole.shape[2:]]).reshape([-1, *whole.shape[2:]])
     made = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, dropout_p, is_causal, attn_mask=mask, scale=scale)
     return tuple(m.reshape([size, -1, *m.shape[1:]]) for m in made)
 
 
-@rule("mse_loss")
-def _mse_loss(level: int, self: Any, target: Any, reduction: int) -> Any:
-    a, b = align_ranks((self, target), level)
-    return _reduce_loss((a - b) ** 2, reduction)
-
-
 @rule("binary_cross_entropy_with_logits")
 def _bce_with_logits(level: int, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
     a, b, w, p = align_ranks((self, target, weight, pos_weight), level)
-    return _reduce_loss(aten.binary_cross_entropy_with_logits(*aten.broadcast_tensors([a, b]), w, p, 0), reduction)
-
-
-@rule("nll_loss_forward")
-def _nll_loss(level: int, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
-    if is_at(weight, level):
-        raise RuntimeError("vmap: class weights that differ by sample are not supported by nll_loss")
-    scores, classes = _in_batch(self, level), _in_batch(target, level)
-    kept = classes != ignore_index
-    safe = aten.where(kept, classes, 0)
-    factors = kept.to(scores.dtype) if weight is None else weight[safe] * kept.to(scores.dtype)
-    loss = -scores.gather(-1, safe.unsqueeze(-1)).squeeze(-1) * factors
-    total = factors if not factors.dim() > 1 else factors.sum(-1)
-    if reduction == 0:
-        return loss, aten.zeros_like(total)
-    summed = loss if loss.dim() == 1 else loss.sum(-1)
-    return (summed / total if reduction == 1 else summed), total
+    return reduce_loss(aten.binary_cross_entropy_with_logits(*aten.broadcast_tensors([a, b]), w, p, 0), reduction)
 
 
 @rule("copy_")

@@ -11,7 +11,9 @@ from .._ops.table import Op
 from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from . import _batching
-from . import _batching_rules as _batching_rules  # registers the rules
+from . import _batching_layers as _batching_layers  # these register the rules
+from . import _batching_linalg as _batching_linalg
+from . import _batching_rules as _batching_rules
 from ._batched import Level, inner, is_at, levels, make_batched
 
 __all__ = ["vmap"]

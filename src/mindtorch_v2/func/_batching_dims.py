@@ -1,0 +1,121 @@
+"""Operators that only have to count dimensions behind the batch, or that need not even that (see _batching.py)."""
+
+from __future__ import annotations
+
+# Operators of one tensor whose arguments of these names are dimensions; None means all of them.
+DIMS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "sum.dim_IntList",
+            "mean.dim",
+            "amax",
+            "amin",
+            "max.dim",
+            "min.dim",
+            "prod.dim_int",
+            "all.dim",
+            "any.dim",
+            "all.dims",
+            "any.dims",
+            "var.dim",
+            "var.correction",
+            "std.dim",
+            "std.correction",
+            "var_mean.dim",
+            "var_mean.correction",
+            "std_mean.dim",
+            "std_mean.correction",
+            "logsumexp",
+            "cumsum",
+            "cumprod",
+            "cummax",
+            "cummin",
+            "_logcumsumexp",
+            "_softmax",
+            "_log_softmax",
+            "sort",
+            "sort.stable",
+            "topk",
+            "kthvalue",
+            "median.dim",
+            "nanmedian.dim",
+            "mode",
+            "unsqueeze",
+            "squeeze.dim",
+            "squeeze.dims",
+            "select.int",
+            "slice.Tensor",
+            "narrow_copy",
+            "split_with_sizes",
+            "glu",
+            "count_nonzero",
+            "count_nonzero.dim_IntList",
+            "linalg_vector_norm",
+            "nansum",
+            "aminmax",
+            "flip",
+            "permute",
+            "_fft_c2c",
+            "_fft_r2c",
+            "_fft_c2r",
+        ),
+        ("dim", "dims"),
+    ),
+    "transpose.int": ("dim0", "dim1"),
+    "diagonal": ("dim1", "dim2"),
+    "unfold": ("dimension",),
+    "flip": ("dims",),
+}
+# Operators without dimensions that reduce everything: the same operator with dimensions.
+OF_DIMENSIONS = {
+    "sum": "sum.dim_IntList",
+    "all": "all.dims",
+    "any": "any.dims",
+    "max": "amax",
+    "min": "amin",
+    "var": "var.correction",
+    "std": "std.correction",
+    "var_mean": "var_mean.correction",
+    "std_mean": "std_mean.correction",
+}
+# Operators whose batch may be any number of leading dimensions, or that look at elements only.
+LAST = frozenset(
+    (
+        "clone",
+        "detach",
+        "alias",
+        "contiguous",
+        "lift_fresh",
+        "_to_copy",
+        "tril",
+        "triu",
+        "abs",
+        "angle",
+        "view_as_real",
+        "view_as_complex",
+        "log_sigmoid_forward",
+        "linalg_inv_ex",
+        "linalg_cholesky_ex",
+        "_linalg_det",
+        "_linalg_slogdet",
+        "_linalg_eigh",
+        "_linalg_svd",
+        "linalg_qr",
+        "linalg_eig",
+        "_linalg_eigvals",
+        "linalg_matrix_exp",
+        "linalg_lu_factor_ex",
+        "linalg_inv",
+        "inverse",
+        "linalg_det",
+        "det",
+        "zero_",
+        "fill_.Scalar",
+    )
+)
+# Operators for which an empty list of dimensions means none; for the others it means all.
+NONE_IF_EMPTY = frozenset(("squeeze.dims", "flip", "_fft_c2c", "_fft_r2c", "_fft_c2r"))
+# Operators with dimensions that refuse samples without any, or do something else to them.
+NOT_OF_NUMBERS = frozenset(
+    ("select.int", "slice.Tensor", "narrow_copy", "split_with_sizes", "glu", "unfold", "diagonal")
+)
