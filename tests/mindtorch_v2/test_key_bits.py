@@ -107,6 +107,24 @@ def test_a_bare_bit_is_seen(code: str) -> None:
     assert WORTH_PARSING.search(code) and list(_bare_bits(ast.parse(code)))
 
 
+IN_C = re.compile(r"\b(keys?|mode)\)* *(&|\||==|!=|&=|\|=) *~?\(?(0x)?[1-9]")
+
+
+def test_bits_are_used_by_name_in_c_too() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sorted((ROOT / "_native").rglob("*.[ch]"))
+        for line in path.read_text().splitlines()
+        if IN_C.search(line)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("code", ["tensor->keys & 7", "(keys | mode) & 0x18", "key == 4", "mode |= 64"])
+def test_a_bare_bit_in_c_is_seen(code: str) -> None:
+    assert IN_C.search(code)
+
+
 def test_bits_are_distinct() -> None:
     single = [value for value in BITS.values() if value & (value - 1) == 0]
     assert len(set(single)) == len(single)

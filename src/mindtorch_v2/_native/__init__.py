@@ -13,13 +13,12 @@ are then cut into other pieces.
 The C files lie in a folder per part; they include each other's headers as "core/tensor.h".
 
     core/       the fields of tensors and nodes, calls of operators (binding, kernel, result, gradient, steps), the
-    loop of a
-                backward pass, modes; each with a fallback in Python (`_core`)
+                loop of a backward pass, modes; each with a fallback in Python (`_core`)
     recorder/   events, shapes, memory, stacks, tracing, with a fallback in Python (`_core` as well)
     kernels/    one file a family, their module (module.c), numpy arrays through the buffer protocol (arrays.c), the
-    threads that
-                share long loops (threads.c); each_type.h compiles the .inc files for float and double, and again for
-                machines with AVX2 (`_kernels`)
+                threads that share long loops (threads.c); each_type.h compiles the .inc files for float and double,
+                and again for machines with AVX2 (`_kernels`)
+    onednn/     the same kernels by oneDNN, where its library is installed (`_onednn`)
     trace/      trace files: the reader and the writer (`_trace_reader`, `_trace_writer`)
     common/     what several of these use
 

@@ -23,4 +23,13 @@ typedef struct {
     int type_num;
 } DescrFields;
 
+/* Bits of ArrayFields.flags. */
+enum {
+    ARRAY_C_CONTIGUOUS = 1,
+    ARRAY_OWNS_DATA = 4,
+    ARRAY_ALIGNED = 0x100,
+    ARRAY_NOT_SWAPPED = 0x200,
+    ARRAY_WRITEABLE = 0x400,
+};
+
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SET_HANDLER = 304, GET_HANDLER = 305, OWNS_DATA = 4 };
+enum { SET_HANDLER = 304, GET_HANDLER = 305 };
 
 /* Stands before the data. malloc's alignment of 16 bytes holds for the data too. */
 typedef struct {
@@ -196,7 +196,7 @@ PyObject *allocator_remove(PyObject *module, PyObject *ignored)
 /* The header before the memory of an array that owns it; NULL where another handler allocated it. */
 static Header *header_of(const ArrayFields *fields)
 {
-    return own && fields->flags & OWNS_DATA && fields->handler == own ? (Header *)fields->data - 1 : NULL;
+    return own && fields->flags & ARRAY_OWNS_DATA && fields->handler == own ? (Header *)fields->data - 1 : NULL;
 }
 
 int64_t allocator_number(const ArrayFields *owner)

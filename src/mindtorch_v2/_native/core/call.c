@@ -168,7 +168,6 @@ static bool same_layout(const ArrayFields *a, const ArrayFields *b)
  * may not be PyTorch's. */
 static bool layouts_differ(const Call *call, const Arguments *arguments)
 {
-    enum { C_CONTIGUOUS = 1 };
     const ArrayFields *first = NULL;
     bool row_major = true, same = true;
     for (int i = 0; i < call->count; i++) {
@@ -177,7 +176,7 @@ static bool layouts_differ(const Call *call, const Arguments *arguments)
         const ArrayFields *fields = fields_of(arguments->array[i]);
         if (!fields)
             return true;
-        row_major = row_major && fields->flags & C_CONTIGUOUS;
+        row_major = row_major && fields->flags & ARRAY_C_CONTIGUOUS;
         if (!first)
             first = fields;
         else

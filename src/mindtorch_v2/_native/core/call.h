@@ -8,7 +8,8 @@
 
 enum { MAX_PARAMS = 16, MAX_OWNED = 8 };
 
-/* The enums of _dispatch/plan.py and steps.py, in their order; tests/mindtorch_v2/test_call_plans.py compares them. */
+/* The enums of _dispatch/plan.py and steps.py, in their order; tests/mindtorch_v2/dispatch/test_call_plans.py compares
+ * them. */
 #define ARGUMENT_KINDS(NAME)                                                                                           \
     NAME(ARGUMENT, VALUE)                                                                                              \
     NAME(ARGUMENT, TENSOR)                                                                                             \

@@ -170,10 +170,10 @@ static bool is_last_view(const Tensor *tensor, const ArrayFields *fields)
 
 bool owns_plain_memory(const Tensor *tensor)
 {
-    enum { C_CONTIGUOUS = 1, WRITEABLE = 0x400 }; /* numpy's published flags */
     const ArrayFields *fields = fields_of(tensor->array);
     if (!fields || Py_REFCNT(tensor->array) != 1 || PyLong_AsLong(tensor->keys) != KEY_CPU || tensor->device != Py_None
-        || (fields->flags & (C_CONTIGUOUS | WRITEABLE)) != (C_CONTIGUOUS | WRITEABLE) || !is_last_view(tensor, fields))
+        || (fields->flags & (ARRAY_C_CONTIGUOUS | ARRAY_WRITEABLE)) != (ARRAY_C_CONTIGUOUS | ARRAY_WRITEABLE)
+        || !is_last_view(tensor, fields))
         return false;
     for (int i = 0; i < fields->nd; i++)
         if (fields->strides[i] == 0) /* an expanded gradient repeats one element */
@@ -184,7 +184,7 @@ bool owns_plain_memory(const Tensor *tensor)
 bool is_row_major(const Tensor *tensor)
 {
     const ArrayFields *fields = fields_of(tensor->array);
-    return fields && fields->flags & 1; /* numpy's C_CONTIGUOUS */
+    return fields && fields->flags & ARRAY_C_CONTIGUOUS;
 }
 
 /* --- what calls need of the package */

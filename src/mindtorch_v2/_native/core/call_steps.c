@@ -79,7 +79,6 @@ static int mark_result(const Call *call, Core *core, PyObject *array, PyObject *
 
 static PyObject *run_product(const Call *call, Arguments *arguments)
 {
-    enum { C_CONTIGUOUS = 1 };
     const Steps *steps = &call->steps;
     Core *core = arguments->core;
     PyObject *const *operands = &arguments->bound[steps->first];
@@ -89,7 +88,7 @@ static PyObject *run_product(const Call *call, Arguments *arguments)
         || (steps->op && (mark(core, steps->op, operands, 1) < 0 || mark(core, steps->op, operands + 1, 1) < 0)))
         return NULL;
     PyObject *made = run_kernel(call, arguments);
-    if (made && steps->shows_result && a->flags & b->flags & C_CONTIGUOUS
+    if (made && steps->shows_result && a->flags & b->flags & ARRAY_C_CONTIGUOUS
         && mark_result(call, core, made, ((Tensor *)operands[0])->dtype) < 0)
         Py_CLEAR(made);
     return made;
@@ -99,13 +98,12 @@ static PyObject *run_product(const Call *call, Arguments *arguments)
  * unusual one, or more than the steps' names and times is recorded. */
 static PyObject *allocating_ops(const Call *call, const Arguments *arguments, const Core *core)
 {
-    enum { C_CONTIGUOUS = 1 };
     const Steps *steps = &call->steps;
     const ArrayFields *source = fields_of(arguments->array[0]);
     if (!source || core->detail || core->watches_memory)
         return NULL;
     if (arguments->bound[1] == Py_None)
-        return source->flags & C_CONTIGUOUS ? steps->constants : NULL;
+        return source->flags & ARRAY_C_CONTIGUOUS ? steps->constants : NULL;
     return arguments->bound[1] == steps->format ? steps->fewer : NULL;
 }
 

@@ -232,11 +232,11 @@ PyTypeObject Call_Type = {
 
 int calls_export(PyObject *module)
 {
-    static const NamedNumber kinds[] = {ARGUMENT_KINDS(WITH_VALUE)}, makes[] = {MAKES(WITH_VALUE)},
-                             types[] = {RESULT_TYPES(WITH_VALUE)}, saved[] = {SAVED_KINDS(WITH_VALUE)},
-                             steps[] = {STEPS_KINDS(WITH_VALUE)};
-#define EXPORT(name, numbers) (export_numbers(module, name, numbers, sizeof numbers / sizeof *numbers) < 0)
-    bool failed = EXPORT("ArgumentKind", kinds) || EXPORT("Makes", makes) || EXPORT("ResultType", types)
-                  || EXPORT("SavedKind", saved) || EXPORT("StepsKind", steps);
+    static const NamedCode kinds[] = {ARGUMENT_KINDS(WITH_VALUE)}, makes[] = {MAKES(WITH_VALUE)},
+                           types[] = {RESULT_TYPES(WITH_VALUE)}, saved[] = {SAVED_KINDS(WITH_VALUE)},
+                           steps[] = {STEPS_KINDS(WITH_VALUE)}, limits[] = {{"MAX_PARAMS", MAX_PARAMS}};
+    bool failed = EXPORT_CODES(module, "ArgumentKind", kinds) < 0 || EXPORT_CODES(module, "Makes", makes) < 0
+                  || EXPORT_CODES(module, "ResultType", types) < 0 || EXPORT_CODES(module, "SavedKind", saved) < 0
+                  || EXPORT_CODES(module, "StepsKind", steps) < 0 || EXPORT_CODES(module, "CallLimits", limits) < 0;
     return failed ? -1 : 0;
 }

@@ -546,7 +546,7 @@ int engine_setup(void)
         {&s_retains, "retains"},
         {&s_detach, "detach"},
         {&leaf_name, "torch::autograd::AccumulateGrad"},
-        {&leaf_evaluation, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
+        {&leaf_evaluation, NODE_PREFIX "torch::autograd::AccumulateGrad"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         *texts[i].target = PyUnicode_InternFromString(texts[i].text);

@@ -10,7 +10,6 @@
 
 enum { MOST = 2048 };
 enum { NEW_FROM_DESCR = 94, ARRAY_TYPE = 2, ABI_VERSION = 0 }; /* positions in numpy's table */
-enum { C_CONTIGUOUS = 1, ALIGNED = 0x100, NOT_SWAPPED = 0x200 };
 
 typedef PyObject *NewFromDescr(PyTypeObject *, PyObject *, int, const Py_ssize_t *, const Py_ssize_t *, void *, int,
                                PyObject *);
@@ -137,7 +136,7 @@ static const Loop loops[] = {
 /* --- operands */
 static bool is_plain(const ArrayFields *fields)
 {
-    enum { WANTED = C_CONTIGUOUS | ALIGNED };
+    enum { WANTED = ARRAY_C_CONTIGUOUS | ARRAY_ALIGNED };
     return (fields->flags & WANTED) == WANTED;
 }
 
@@ -147,7 +146,7 @@ static bool is_single(const ArrayFields *fields)
     for (int i = 0; i < fields->nd; i++)
         if (fields->strides[i] != 0 && fields->dimensions[i] != 1)
             return false;
-    return fields->flags & ALIGNED;
+    return fields->flags & ARRAY_ALIGNED;
 }
 
 static int type_id(const ArrayFields *fields)

@@ -31,6 +31,9 @@
         return PICK(name, type);                                                                                       \
     }
 
+/* How a loss becomes one number, as in nn/_reduction.py. */
+enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+
 enum { MACHINE_BASELINE, MACHINE_AVX2, MACHINE_AVX512 };
 extern int machine; /* which of them this is, set when the module is loaded */
 

@@ -1,8 +1,6 @@
 /* Negative log likelihood of samples (N, C), reduced to one number, and its gradient. */
 #include "kernels.h"
 
-enum { NONE, MEAN, SUM };
-
 typedef struct {
     const void *x, *weight;
     const int64_t *target;
@@ -54,7 +52,8 @@ static PyObject *nll_loss_forward(PyObject *const *args, Py_ssize_t count)
     Picks job;
     Py_ssize_t reduction;
     PyObject *result = DECLINED;
-    if (!as_index(args[3], &reduction) || (reduction != MEAN && reduction != SUM) || !as_index(args[4], &job.ignored))
+    if (!as_index(args[3], &reduction) || (reduction != REDUCE_MEAN && reduction != REDUCE_SUM)
+        || !as_index(args[4], &job.ignored))
         return DECLINED;
     if (open_picks(&all, &x, args, &job)) {
         PyObject *first = array_new(&all, &loss, 0, NULL, x.type, false);
@@ -68,7 +67,7 @@ static PyObject *nll_loss_forward(PyObject *const *args, Py_ssize_t count)
                 pick_classes_f(&job, &sum, &weights);
             else
                 pick_classes_d(&job, &sum, &weights);
-            put(&loss, reduction == MEAN ? sum / weights : sum);
+            put(&loss, reduction == REDUCE_MEAN ? sum / weights : sum);
             put(&total, weights);
         }
     }
@@ -90,7 +89,8 @@ static PyObject *nll_loss_backward(PyObject *const *args, Py_ssize_t count)
     Picks job;
     Py_ssize_t reduction;
     PyObject *result = DECLINED;
-    if (!as_index(args[4], &reduction) || (reduction != MEAN && reduction != SUM) || !as_index(args[5], &job.ignored))
+    if (!as_index(args[4], &reduction) || (reduction != REDUCE_MEAN && reduction != REDUCE_SUM)
+        || !as_index(args[5], &job.ignored))
         return DECLINED;
     array_open(&all, &g, args[0], false);
     array_open(&all, &total, args[6], false);
@@ -98,7 +98,7 @@ static PyObject *nll_loss_backward(PyObject *const *args, Py_ssize_t count)
         && open_picks(&all, &x, args + 1, &job) && g.type == x.type && total.type == x.type) {
         result = array_new(&all, &out, 2, x.shape, x.type, true);
         if (result != NULL) {
-            double each = reduction == MEAN ? get(&g) / get(&total) : get(&g);
+            double each = reduction == REDUCE_MEAN ? get(&g) / get(&total) : get(&g);
             if (x.type == 'f')
                 spread_to_classes_f(&job, (float)each, (float *)out.data);
             else

@@ -1,6 +1,7 @@
 /* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel behind
  * it. */
 #include "blas.h"
+#include "common/enums.h"
 #include "common/kernel_objects.h"
 #include "common/sources.h"
 
@@ -92,8 +93,10 @@ static PyMethodDef methods[] = {
 
 static int module_exec(PyObject *module)
 {
+    static const NamedCode reductions[] = {{"none", REDUCE_NONE}, {"mean", REDUCE_MEAN}, {"sum", REDUCE_SUM}};
     look_at_machine();
-    if (add_kernels(module, &KERNELS) < 0 || arrays_init() < 0 || threads_init() < 0)
+    if (add_kernels(module, &KERNELS) < 0 || arrays_init() < 0 || threads_init() < 0
+        || EXPORT_CODES(module, "REDUCTIONS", reductions) < 0)
         return -1;
     return add_sources(module);
 }

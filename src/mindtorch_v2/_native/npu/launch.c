@@ -256,7 +256,8 @@ PyMODINIT_FUNC PyInit__npu_launch(void)
             return NULL;
         }
     }
-    if (PyModule_AddFunctions(made, watch_methods) != 0 || add_sources(made) != 0)
+    if (PyModule_AddFunctions(made, watch_methods) != 0 || add_sources(made) != 0 || plans_export(made) != 0
+        || statistics_export(made) != 0)
         Py_CLEAR(made);
     return made;
 }

@@ -401,3 +401,15 @@ PyTypeObject Memory_Type = {
     .tp_as_buffer = &memory_as_buffer,
     .tp_members = memory_members,
 };
+
+int statistics_export(PyObject *module)
+{
+    static const NamedCode groups[] = {
+        {"allocation", ALLOCATIONS}, {"allocated_bytes", ALLOCATED_BYTES}, {"requested_bytes", REQUESTED_BYTES}};
+    static const NamedCode pools[] = {{"small_pool", SMALL}, {"large_pool", LARGE}, {"all", ALL}};
+    static const NamedCode words[] = {{"current", CURRENT}, {"peak", PEAK}, {"allocated", ALLOCATED}, {"freed", FREED}};
+    return EXPORT_CODES(module, "GROUPS", groups) < 0 || EXPORT_CODES(module, "POOLS", pools) < 0
+                   || EXPORT_CODES(module, "WORDS", words) < 0
+               ? -1
+               : 0;
+}

@@ -5,6 +5,7 @@
 
 #include "common/hash_map.h"
 #include "core/tensor.h"
+#include "common/enums.h"
 #include "common/launches.h"
 
 #define MAX_OPERANDS 18
@@ -21,7 +22,6 @@ typedef int32_t (*Destroy)(const void *);
 
 /* Arrays are read at numpy's published layout (ArrayFields); `configure` checks it against real arrays before it is
  * used. */
-enum { ARRAY_WRITEABLE = 0x400 };
 
 /* ---- memory.c */
 typedef struct Cache Cache;
@@ -102,6 +102,10 @@ typedef struct {
     int64_t number, start, end;
     bool is_anchor;
 } Span;
+/* Codes that Python has too: plans.c and memory.c export theirs. */
+int plans_export(PyObject *module);
+int statistics_export(PyObject *module);
+
 enum { UNWATCHED, WATCHED_HERE, WATCHED_IN_PYTHON };
 
 extern int watched;

@@ -628,3 +628,15 @@ PyObject *plans_configure(PyObject *module, PyObject *args)
     arrays = (PyTypeObject *)Py_NewRef(array);
     Py_RETURN_TRUE;
 }
+
+int plans_export(PyObject *module)
+{
+    static const NamedCode origins[] = {
+        {"FROM_ARGUMENT", FROM_ARGUMENT}, {"FROM_OUTPUT", FROM_OUTPUT}, {"CONSTANT", CONSTANT}};
+    static const NamedCode counted[] = {{"BY_VALUE", BY_VALUE}, {"BY_TYPE", BY_TYPE}};
+    static const NamedCode limits[] = {{"ARGUMENTS", MAX_ARGS}, {"OUTPUTS", MAX_OUTPUTS}};
+    return EXPORT_CODES(module, "ORIGINS", origins) < 0 || EXPORT_CODES(module, "COUNTED", counted) < 0
+                   || EXPORT_CODES(module, "LIMITS", limits) < 0
+               ? -1
+               : 0;
+}

@@ -7,7 +7,6 @@ static PyTypeObject *ndarray_type;
 static PyObject *numpy_empty;
 static PyObject *dtypes[TYPE_U8 + 1];
 static bool readable;
-enum { ALIGNED = 0x100, WRITEABLE = 0x400 };
 
 static bool is_bfloat16(const DescrFields *descr)
 {
@@ -46,7 +45,7 @@ bool view_read(View *view, PyObject *object)
         return false;
     const ArrayFields *array = (const ArrayFields *)object;
     view->type = type_of((const DescrFields *)array->descr);
-    if (!view->type || array->nd > DIMS || array->nd < 1 || !(array->flags & ALIGNED))
+    if (!view->type || array->nd > DIMS || array->nd < 1 || !(array->flags & ARRAY_ALIGNED))
         return false;
     view->data = array->data;
     view->channels_last = false;
@@ -176,8 +175,8 @@ static bool layout_is_known(void)
     const ArrayFields *array = (const ArrayFields *)probe;
     bool known = array->nd == 2 && array->dimensions[0] == 2 && array->dimensions[1] == 3 && array->strides[0] == 12
                  && array->strides[1] == 4 && array->descr == dtypes[TYPE_F32]
-                 && ((const DescrFields *)array->descr)->type == 'f' && array->flags & ALIGNED
-                 && array->flags & WRITEABLE;
+                 && ((const DescrFields *)array->descr)->type == 'f' && array->flags & ARRAY_ALIGNED
+                 && array->flags & ARRAY_WRITEABLE;
     Py_DECREF(probe);
     return known;
 }

@@ -27,8 +27,6 @@ static _Thread_local Buffer *own_buffer THREAD_LOCAL_MODEL; /* valid while the g
 static _Thread_local uint64_t own_generation THREAD_LOCAL_MODEL;
 static uint64_t generations;
 
-static const char EVALUATE[] = "autograd::engine::evaluate_function: ";
-
 /* --- threads */
 static Buffer *find_buffer(Core *core)
 {
@@ -327,7 +325,7 @@ static int node_kind(Core *core, PyObject *name, bool is_backward)
     if (known)
         return known < 0 ? -1 : KIND_NODE;
     const char *text = PyUnicode_AsUTF8(name);
-    return !text ? -1 : strncmp(text, EVALUATE, sizeof EVALUATE - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
+    return !text ? -1 : strncmp(text, NODE_PREFIX, sizeof NODE_PREFIX - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
 }
 
 static int tell_node(Core *self, int kind, PyObject *name, PyObject *const *inputs, Py_ssize_t count,
@@ -722,28 +720,29 @@ PyMODINIT_FUNC PyInit__core(void)
         }
     }
 #define NAMED_BIT(name, value) {#name, value},
-    static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
-                                           {"DEVICES", KEY_DEVICES}};
-    static const NamedNumber details[] = {{"SHAPES", SHAPES},
-                                          {"STACKS", STACKS},
-                                          {"MODULES", MODULES},
-                                          {"LISTENERS", LISTENERS},
-                                          {"TENSORS", TENSORS},
-                                          {"REFERENCES", REFERENCES},
-                                          {"ARGUMENT_BITS", ARGUMENT_BITS}};
-    static const NamedNumber kinds[] = {{"NODE", KIND_NODE},
-                                        {"BACKWARD", KIND_BACKWARD},
-                                        {"SCOPE", KIND_SCOPE},
-                                        {"FUNCTION", KIND_FUNCTION},
-                                        {"RUNTIME", KIND_RUNTIME}};
-    static const NamedNumber classes[] = {{"USER", USER},
-                                          {"LIBRARY", LIBRARY},
-                                          {"INTERNAL", INTERNAL},
-                                          {"IMPORTS", IMPORTS},
-                                          {"HIDDEN_FUNCTION", HIDDEN_FUNCTION}};
-#define EXPORTED(name, numbers) (export_numbers(module, name, numbers, sizeof numbers / sizeof *numbers) == 0)
-    if (launches_setup(module) < 0 || !EXPORTED("KEY_BITS", key_bits) || !EXPORTED("DETAIL_BITS", details)
-        || !EXPORTED("ROW_KINDS", kinds) || !EXPORTED("CODE_CLASSES", classes) || calls_export(module) < 0) {
+    static const NamedCode key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
+                                         {"DEVICES", KEY_DEVICES}};
+    static const NamedCode details[] = {{"SHAPES", SHAPES},
+                                        {"STACKS", STACKS},
+                                        {"MODULES", MODULES},
+                                        {"LISTENERS", LISTENERS},
+                                        {"TENSORS", TENSORS},
+                                        {"REFERENCES", REFERENCES},
+                                        {"ARGUMENT_BITS", ARGUMENT_BITS}};
+    static const NamedCode kinds[] = {{"NODE", KIND_NODE},
+                                      {"BACKWARD", KIND_BACKWARD},
+                                      {"SCOPE", KIND_SCOPE},
+                                      {"FUNCTION", KIND_FUNCTION},
+                                      {"RUNTIME", KIND_RUNTIME}};
+    static const NamedCode classes[] = {{"USER", USER},
+                                        {"LIBRARY", LIBRARY},
+                                        {"INTERNAL", INTERNAL},
+                                        {"IMPORTS", IMPORTS},
+                                        {"HIDDEN_FUNCTION", HIDDEN_FUNCTION}};
+    if (launches_setup(module) < 0 || EXPORT_CODES(module, "KEY_BITS", key_bits) < 0
+        || EXPORT_CODES(module, "DETAIL_BITS", details) < 0 || EXPORT_CODES(module, "ROW_KINDS", kinds) < 0
+        || EXPORT_CODES(module, "CODE_CLASSES", classes) < 0 || calls_export(module) < 0
+        || PyModule_AddStringConstant(module, "NODE_PREFIX", NODE_PREFIX) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -11,7 +11,10 @@
 
 #include "common/hash_map.h"
 
-/* Numbers that Python has too; the module exports them, and tests/mindtorch_v2/native/test_numbers.py compares.
+/* How an event's name begins that stands for the evaluation of a node, as in _observer.py. */
+#define NODE_PREFIX "autograd::engine::evaluate_function: "
+
+/* Codes that Python has too; the module exports them, and tests/mindtorch_v2/native/test_codes.py compares.
  * Bits of Core.detail, as in profiler/record/row_format.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8, REFERENCES = 16 };
 /* Kinds of rows, as in profiler/record/kinds.py. */

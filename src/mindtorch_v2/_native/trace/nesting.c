@@ -5,9 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-PyObject *nest(PyObject *module, PyObject *args);
-
-enum { STEP = 1, YIELDS = 2, LAUNCHES = 3 };
+#include "nesting.h"
 
 typedef struct {
     const int64_t *start;

@@ -5,10 +5,10 @@
    first time (a name, a thread, a set of arguments) is described by Python too, once, and known by its text from then
    on. The twin, which reads every event in Python, stands in profiler/load/collector.py; both give the same columns. */
 #include "columns.h"
+#include "common/enums.h"
 #include "common/sources.h"
 #include "event.h"
-
-PyObject *nest(PyObject *module, PyObject *args); /* nesting.c */
+#include "nesting.h"
 
 /* A kind that the event's name changes into another: see RULES in profiler/load/collector.py. */
 typedef struct {
@@ -628,6 +628,34 @@ static struct PyModuleDef module = {
     .m_size = -1,
 };
 
+static int export_all(PyObject *made)
+{
+    static const NamedCode tests[] = {{"BEGINS", BEGINS}, {"LACKS", LACKS}, {"EQUALS", EQUALS}},
+                           readings[] = {{"HOST", HOST}, {"PYTHON_CALL", PYTHON_CALL}, {"DEVICE", DEVICE}},
+                           roles[] = {{"LEAVES", LEAVES}, {"STEP", STEP}, {"YIELDS", YIELDS}, {"LAUNCHES", LAUNCHES}},
+                           described[] = {{"slice", OF_SLICE}, {"track", OF_TRACK},   {"inputs", OF_INPUTS},
+                                          {"stack", OF_STACK}, {"module", OF_MODULE}, {"category", OF_CATEGORY}},
+                           columns[] = {{"external", EXTERNAL},
+                                        {"sequence_nr", SEQUENCE},
+                                        {"correlation", CORRELATION},
+                                        {"forward_thread", FORWARD},
+                                        {"name", NAME},
+                                        {"track", TRACK},
+                                        {"inputs", INPUTS},
+                                        {"stack", STACK},
+                                        {"module", MODULE},
+                                        {"kind", KIND},
+                                        {"unfinished", UNFINISHED}};
+    NamedCode widths[ROW_COLUMNS];
+    for (int i = 0; i < ROW_COLUMNS; i++)
+        widths[i] = (NamedCode){columns[i].name, WIDTH[columns[i].value]};
+    return EXPORT_CODES(made, "NAME_TESTS", tests) < 0 || EXPORT_CODES(made, "READINGS", readings) < 0
+                   || EXPORT_CODES(made, "ROLES", roles) < 0 || EXPORT_CODES(made, "DESCRIPTIONS", described) < 0
+                   || EXPORT_CODES(made, "COLUMNS", columns) < 0 || EXPORT_CODES(made, "WIDTHS", widths) < 0
+               ? -1
+               : 0;
+}
+
 PyMODINIT_FUNC PyInit__trace_reader(void)
 {
     for (int i = 0; i < EVENT_KEYS; i++)
@@ -637,7 +665,7 @@ PyMODINIT_FUNC PyInit__trace_reader(void)
     PyObject *made = PyModule_Create(&module);
     if (made
         && (PyType_Ready(&Reader_Type) < 0 || PyModule_AddObjectRef(made, "Reader", (PyObject *)&Reader_Type) < 0
-            || add_sources(made) < 0))
+            || add_sources(made) < 0 || export_all(made) < 0))
         Py_CLEAR(made);
     return made;
 }

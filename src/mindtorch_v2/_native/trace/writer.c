@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/enums.h"
 #include "common/sources.h"
 
-enum { TEXT, PICK, NUMBER, MICRO, IF }; /* the numbers that rows.py uses */
+enum { TEXT, PICK, NUMBER, MICRO, IF };
 
 #define MAX_DIGITS 20 /* of an int64, with its sign */
 #define MAX_SEGMENTS 64
@@ -273,8 +274,12 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__trace_writer(void)
 {
+    static const NamedCode segments[] = {
+        {"TEXT", TEXT}, {"PICK", PICK}, {"NUMBER", NUMBER}, {"MICRO", MICRO}, {"IF", IF}};
     PyObject *made = PyModule_Create(&module);
-    if (made && add_sources(made) < 0)
+    if (made
+        && (add_sources(made) < 0 || PyModule_AddIntMacro(made, MAX_SEGMENTS) < 0
+            || EXPORT_CODES(made, "SEGMENTS", segments) < 0))
         Py_CLEAR(made);
     return made;
 }

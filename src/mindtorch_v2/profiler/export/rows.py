@@ -21,7 +21,7 @@ import numpy as np
 from ..._native import native_module
 
 SEPARATOR = b",\n"
-_TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)  # the codes that trace_writer.c uses
+_TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)  # the codes of _native/trace/writer.c
 _THREE_DIGITS = [f"{digits:03d}" for digits in range(1000)]  # looking them up is faster than formatting them
 
 _native: Any = native_module("_trace_writer")
@@ -69,7 +69,7 @@ class When:
 
 
 Segment = bytes | Pick | Number | Micro | When
-_MOST_NATIVE = 64  # MAX_SEGMENTS of trace_writer.c
+_MOST_NATIVE = 64  # MAX_SEGMENTS of _native/trace/writer.c
 
 
 def format_rows(segments: Sequence[Segment], count: int) -> bytes:

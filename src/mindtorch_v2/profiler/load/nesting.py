@@ -12,7 +12,7 @@ from ..record.kinds import LAUNCHING_KINDS, PYTHON_KINDS, Kind
 _native: Any = native_module("_trace_reader")
 
 # What a row does where it overlaps partly with the row it began in. Calls of a runtime leave it too.
-_LEAVES, _STEP, _YIELDS, _LAUNCHES = 0, 1, 2, 3  # the numbers that trace_nesting.c uses
+_LEAVES, _STEP, _YIELDS, _LAUNCHES = range(4)  # the codes of _native/trace/nesting.h
 _ROLES = np.zeros(256, np.uint8)
 _ROLES[Kind.STEP] = _STEP
 _ROLES[[int(kind) for kind in PYTHON_KINDS]] = _YIELDS
