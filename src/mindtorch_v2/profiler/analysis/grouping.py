@@ -139,7 +139,10 @@ class Covered:
         if not tree.nests.all():
             counts &= tree.nests
         for block in _blocks(len(group)):
-            elapsed = tree.total_ns[block] if tree.has_loading else tree.end_ns[block] - tree.start_ns[block]
+            if tree.has_loading or tree.has_tasks:  # else an event runs from its start to its end
+                elapsed = tree.total_ns[block]
+            else:
+                elapsed = tree.end_ns[block] - tree.start_ns[block]
             elapsed = np.where(counts[block], elapsed, 0)  # what nests ran on the CPU
             total += np.bincount(group[block], weights=elapsed, minlength=len(total))
         return (total[:-1] / 1000).tolist()

@@ -80,6 +80,18 @@ def test_self_times_add_up_to_the_thread(flags, clock):
     assert prof.validate() == []
 
 
+def test_tasks_that_wait_in_scopes_of_one_name_take_no_more_than_there_is(clock):
+    async def main() -> None:
+        await asyncio.gather(*(work("request") for _ in range(8)))
+
+    with profile() as prof:
+        asyncio.run(main())
+    (row,) = (row for row in prof.key_averages() if row.key == "request")
+    assert row.covered_us == row.cpu_time_total == prof.key_averages().self_cpu_time_total  # all else runs inside
+    assert "100.00%" in next(line for line in prof.key_averages().table().splitlines() if "request" in line)
+    assert prof.validate() == []
+
+
 @pytest.mark.parametrize("flags", FLAGS)
 def test_a_profile_inside_a_task(flags, clock):
     async def main() -> Any:
