@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop programs programs-quick browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop perfetto programs programs-quick browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,14 @@ oracle: .venv-oracle/.done ## run the vendor's torch_npu and this package on the
 interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)
 	.venv-interop/bin/python scripts/interop.py
 
+.venv-perfetto/.done: pyproject.toml scripts/perfetto/requirements.txt $(NATIVE)
+	$(PYTHON) -m venv .venv-perfetto
+	.venv-perfetto/bin/pip install --quiet --disable-pip-version-check -r scripts/perfetto/requirements.txt -e .
+	@touch $@
+
+perfetto: .venv-perfetto/.done ## load traces of ours, with all options, with Perfetto's own importer (makes its own environment; needs node)
+	.venv-perfetto/bin/python scripts/perfetto/check.py
+
 .venv-browser/.done: pyproject.toml scripts/browser/requirements.txt $(NATIVE)
 	$(PYTHON) -m venv .venv-browser
 	.venv-browser/bin/pip install --quiet --disable-pip-version-check -r scripts/browser/requirements.txt -e .
@@ -177,4 +185,4 @@ programs-quick: $(VENV)/.base ## the programs among them that need no library
 	$(BIN)/python scripts/programs/run.py --door --families plain
 
 clean: ## remove environments and caches
-	rm -rf .venv .venv-programs dist .venv-bench .venv-oracle .venv-interop .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-programs dist .venv-bench .venv-oracle .venv-interop .venv-perfetto .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
