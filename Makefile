@@ -32,7 +32,7 @@ NUMERIC_TESTS := $(addprefix tests/mindtorch_v2/,oracle backends test_models.py 
 
 test-fallback: $(VENV)/.dev ## run the operators' and the profiler's tests without the native core
 	MINDTORCH_NATIVE=0 $(BIN)/python -m pytest -n auto $(addprefix tests/mindtorch_v2/,oracle profiler native test_profiler.py \
-	  autograd/test_autograd_api.py optim test_models.py)
+	  autograd/test_autograd_api.py autograd/test_writes_and_functions.py optim test_models.py)
 
 test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, then as on one without AVX-512
 	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
@@ -165,7 +165,8 @@ ifeq ($(VALGRIND),)
 else
 	mkdir -p build
 	PYTHONMALLOC=malloc PYTHONPATH=src $(VALGRIND) --log-file=build/valgrind.log --num-callers=30 \
-	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py
+	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py \
+	  tests/mindtorch_v2/native/test_bounded_recorder.py
 	! grep -nE '\(($(RECORDER_FILES))\.c:|/_native/_' build/valgrind.log
 endif
 
