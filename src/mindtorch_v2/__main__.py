@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from importlib.machinery import SourceFileLoader
+from types import CodeType, ModuleType
 
 from . import _door
 
@@ -52,8 +54,6 @@ def run(arguments: list[str]) -> int:
 
 def _fresh_main(**attributes: object) -> dict[str, object]:
     """A new module `__main__`, so that classes which the program defines can be pickled by name."""
-    from types import ModuleType
-
     main = ModuleType("__main__")
     main.__dict__.update(attributes, __builtins__=__builtins__)
     sys.modules["__main__"] = main
@@ -61,7 +61,7 @@ def _fresh_main(**attributes: object) -> dict[str, object]:
 
 
 def _run_code(code: str, name: str) -> None:
-    exec(compile(code, name, "exec"), _fresh_main())
+    exec(_compiled(code, name), _fresh_main())
 
 
 def _run_script(path: str) -> None:
@@ -69,8 +69,13 @@ def _run_script(path: str) -> None:
         runpy.run_path(path, run_name="__main__")
         return
     with open(path, "rb") as f:
-        code = compile(f.read(), path, "exec")
-    exec(code, _fresh_main(__file__=path, __cached__=None))
+        code = _compiled(f.read(), path)
+    exec(code, _fresh_main(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path)))
+
+
+def _compiled(code: str | bytes, name: str) -> CodeType:
+    """The program's code. `from __future__` of this file is not meant for it."""
+    return compile(code, name, "exec", dont_inherit=True)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,22 @@ without it.
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
 import gc
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable
-from types import FrameType, TracebackType
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .main import ProgramInterrupted, UsageError, parser_of
+from .signals import before_ending
 from .terminal import Terminal, size, warn
+
+if TYPE_CHECKING:
+    from ..store.event_store import EventStore
 
 EXAMPLE = (
     "mindprof run train.py --epochs 1",
@@ -104,12 +109,13 @@ class _Recording:
 
     def __init__(self, options: argparse.Namespace) -> None:
         from ..profiler import profile
+        from ..record.config import _ExperimentalConfig
         from ..schedule import schedule
 
         self.options = options
         self.output = os.path.abspath(options.output)
         self.stores: list[Any] = []
-        self.is_over = False
+        self.is_over = self.is_interrupted = False
         self._stepping: Any = None  # the optimizer whose steps are counted
         self._since_step: dict[int, int] = {}  # how often others have stepped since it did, by their ids
         wanted = {full: getattr(options, short) or options.all for short, full in _FLAGS.items()}
@@ -120,7 +126,10 @@ class _Recording:
                 wait=options.wait, warmup=options.warmup, active=options.active or 1 << 30, repeat=options.repeat
             )
         self.profile: Any = profile(
-            schedule=plan if self.steps else None, on_trace_ready=self._keep if self.steps else None, **wanted
+            schedule=plan if self.steps else None,
+            on_trace_ready=self._keep if self.steps else None,
+            experimental_config=_ExperimentalConfig(profile_all_threads=True),
+            **wanted,
         )
         self.pid = os.getpid()
         self.children: Any = None
@@ -139,23 +148,19 @@ class _Recording:
         """
         from ...__main__ import run as run_program
 
-        for name in ("SIGTERM", "SIGHUP"):
-            ending = getattr(signal, name, None)  # Windows has no SIGHUP
-            if ending is not None and signal.getsignal(ending) is signal.SIG_DFL:
-                signal.signal(ending, self._terminated)
-        os._exit = self._exit_at_once(os._exit)  # type: ignore[assignment]
+        finish = before_ending(self._finish)
+        os._exit = _after(finish, os._exit)  # type: ignore[assignment]
+        # What is registered first runs last: threads that go on and the program's own functions of atexit are recorded.
+        atexit.register(self._end_children_and, finish)
         self._start()
-        code: Any = 0
         gc.enable()
         try:
-            code = run_program(program)
-        except SystemExit as leaving:
-            code = leaving.code
+            return run_program(program)
+        except SystemExit:
+            raise
         except BaseException as error:  # noqa: BLE001 - shown as Python shows what a program raises
-            self._finish_in_parent()
+            self.is_interrupted = isinstance(error, KeyboardInterrupt)
             return _shown(error)
-        self._finish_in_parent()
-        return _exit_code(code)
 
     def _start(self) -> None:
         if self.children is not None:
@@ -177,88 +182,73 @@ class _Recording:
         if optimizer is self._stepping:
             self.profile.step()
 
-    def _exit_at_once(self, exit_at_once: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
-        """`os._exit` of the program: writes the profile first. Forked children end as they would."""
+    def _end_children_and(self, finish: Callable[[], None]) -> None:
+        if self.children is not None and os.getpid() == self.pid:
+            self.children.join()
+        finish()
+        if self.is_interrupted:
+            # The interpreter remembers that Ctrl-C ended it, until code that it is given as text (named tuples are made
+            # so) ends otherwise: this ends as it did.
+            with contextlib.suppress(KeyboardInterrupt):
+                exec("raise KeyboardInterrupt")
 
-        def leave(status: int) -> NoReturn:
-            try:
-                self._finish_in_parent(wait=False)
-            finally:
-                exit_at_once(status)
-
-        return leave
-
-    def _terminated(self, number: int, frame: FrameType | None) -> None:
-        try:
-            self._finish_in_parent(wait=False)
-        finally:  # where the terminal is gone the summary cannot be printed
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-
-    def _finish_in_parent(self, wait: bool = True) -> None:
-        """Writes the profile, unless this is a child that the program made by fork. `wait`: for the program's own."""
-        if self.is_over or os.getpid() != self.pid:
-            return
+    def _finish(self) -> None:
+        """Writes the profile."""
         self.is_over = True
         if sys.stderr is None or sys.stderr.closed:  # by the program: nobody reads the summary
             sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
         gc.disable()  # a collection would look through all that the program has left, and the process ends
         self.profile.stop()
-        if wait and self.children is not None:
-            self.children.join()
         try:
             self._write()
         except OSError as error:
             warn(f"the profile could not be written: {error}")
 
     def _write(self) -> None:
+        from ..report import write
         from ..store import storefile
         from ..store.join import concat
+        from .report import default_page
 
         store = concat(self.stores) if self.steps else self.profile.profiler.store
         if self.children is not None and store is not None:
             store, problems = self.children.take_in(store)
             for problem in problems:
                 warn(problem)
-        if store is None or not len(store):
-            warn("the program ended before anything was recorded")
+        if store is None:
+            warn("no step was recorded: the program ended before the first one that was asked for")
             return
+        if not len(store):
+            warn("nothing was recorded: the program called no operator of torch")
         storefile.save(store, self.output)
-        _flush(sys.stdout)
-        if not self.options.quiet:
-            from .show import print_summary, summary
+        page = None if self.options.no_report else default_page(self.output)
+        if page is not None:
+            write([(os.path.basename(self.output), store)], page)
+        self._print_summary(store, page)
 
-            print_summary(summary(store, rows=6), self.options.output, Terminal(sys.stderr))
-        if self.options.no_report:
-            print(f"\nmindprof: {self.options.output} ({size(os.path.getsize(self.output))})", file=sys.stderr)
-            return
-        from ..report import write
-        from .report import default_page
+    def _print_summary(self, store: EventStore, page: str | None) -> None:
+        """What the program printed comes before the summary. There may be nobody who reads either any more."""
+        from .show import print_summary, summary
 
-        page = default_page(self.output)
-        write([(os.path.basename(self.output), store)], page)
-        print(
-            f"\nmindprof: {self.options.output} ({size(os.path.getsize(self.output))}); open {page} in a browser",
-            file=sys.stderr,
-        )
-
-
-def _flush(stream: Any) -> None:
-    """What the program printed comes before the summary."""
-    try:
-        stream.flush()
-    except (OSError, ValueError, AttributeError):  # closed by the program, or there is none
-        return
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed by the program, or there is none
+            sys.stdout.flush()
+        with contextlib.suppress(OSError, ValueError):
+            if not self.options.quiet and len(store):
+                print_summary(summary(store, rows=6), self.options.output, Terminal(sys.stderr))
+            written = f"\nmindprof: {self.options.output} ({size(os.path.getsize(self.output))})"
+            print(written if page is None else f"{written}; open {page} in a browser", file=sys.stderr, flush=True)
 
 
-def _exit_code(code: Any) -> int:
-    """What `sys.exit(code)` makes of a code: None is 0, text is printed and is 1."""
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code
-    print(code, file=sys.stderr)
-    return 1
+def _after(finish: Callable[[], None], exit_at_once: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
+    """`os._exit` of the program: finishes first. Forked children end as they would."""
+
+    def leave(status: int) -> NoReturn:
+        try:
+            finish()
+        finally:
+            exit_at_once(status)
+
+    return leave
 
 
 def _shown(error: BaseException) -> int:
@@ -274,7 +264,7 @@ def _shown(error: BaseException) -> int:
 
 
 def _of_the_program(traceback: TracebackType | None) -> TracebackType | None:
-    """The traceback from the program's first frame on."""
+    """The traceback from the program's first frame on; None where none of it ran, because it is no Python."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     own = (os.path.join(package, "__main__.py"), os.path.join(package, "_door.py"), os.path.abspath(__file__))
     at = traceback
@@ -284,4 +274,4 @@ def _of_the_program(traceback: TracebackType | None) -> TracebackType | None:
         or os.path.basename(at.tb_frame.f_code.co_filename) == "runpy.py"
     ):
         at = at.tb_next
-    return at if at is not None else traceback
+    return at

@@ -50,7 +50,13 @@ class Blocks:
             from concurrent.futures import ThreadPoolExecutor  # small files need no thread
 
             self._pool = ThreadPoolExecutor(workers, "export")
-        self._pending.append(self._pool.submit(self._work(parts), parts))
+        work = self._work(parts)
+        try:
+            self._pending.append(self._pool.submit(work, parts))
+        except RuntimeError:  # the interpreter is ending (a function of atexit exports): there are no threads any more
+            while self._pending:
+                self._finish(self._pending.popleft().result())
+            self._finish(work(parts))
         while len(self._pending) > workers + 1:
             self._finish(self._pending.popleft().result())
 

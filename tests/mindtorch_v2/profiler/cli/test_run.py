@@ -40,10 +40,13 @@ ENDS = {
     "at once": "os._exit(5)",
     "closed": "sys.stdout.close(); sys.stderr.close()",
     "hang up": "os.kill(os.getpid(), signal.SIGHUP); time.sleep(60)",
+    "quit": "signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGQUIT); time.sleep(60)",
+    "no stderr": "os.close(2)",
 }
 
 
 def _run(folder: Path, *arguments: str, module: str = "mindtorch_v2.profiler") -> subprocess.CompletedProcess[str]:
+    # SIGHUP is ignored under nohup, SIGQUIT in the background
     return subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
@@ -51,7 +54,7 @@ def _run(folder: Path, *arguments: str, module: str = "mindtorch_v2.profiler") -
         text=True,
         timeout=120,
         env={**os.environ, "COLUMNS": "100"},
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ignored under nohup
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGHUP, signal.SIGQUIT)],
     )
 
 
@@ -74,6 +77,8 @@ def test_a_program_ends_as_without_the_tool(tmp_path, end):
             "at once": 5,
             "closed": 0,
             "hang up": -signal.SIGHUP,
+            "quit": -signal.SIGQUIT,
+            "no stderr": 0,
         }[end]
     )
     if end == "error":
@@ -82,6 +87,71 @@ def test_a_program_ends_as_without_the_tool(tmp_path, end):
     store = load(tmp_path / "profile.mindprof").store
     steps = find_steps(store)
     assert steps.source == "optimizer" and len(steps.number) == 4  # from the end of the first of five on
+
+
+def _calls(store, name: str) -> int:
+    return sum(store.name_of(row) == name for row in range(len(store)))
+
+
+def test_all_threads_and_functions_of_atexit_are_recorded(tmp_path):
+    """A thread that goes on when the main one is done is waited for, as the interpreter does; then atexit."""
+    (tmp_path / "program.py").write_text(
+        "import atexit, threading, torch\n"
+        "atexit.register(lambda: torch.ones(2).tanh())\n"
+        "def late():\n"
+        "    threading.main_thread().join()\n"
+        "    torch.ones(2).sigmoid()\n"
+        "    print('late')\n"
+        "threading.Thread(target=late).start()\n"
+        "torch.ones(2).exp()\n"
+    )
+    made = _run(tmp_path, "run", "--no-report", "program.py")
+    assert (made.returncode, made.stdout) == (0, "late\n"), made.stderr
+    store = load(tmp_path / "profile.mindprof").store
+    assert [_calls(store, f"aten::{name}") for name in ("exp", "sigmoid", "tanh")] == [1, 1, 1]
+    assert made.stderr.rstrip().splitlines()[-1].startswith("mindprof: profile.mindprof")
+
+
+def test_the_program_sees_nothing_of_the_tool(tmp_path):
+    """Its signals have their defaults, its annotations are values, its module has a loader; an error in its text is
+    shown without frames of the tool, and leaves an empty profile."""
+    (tmp_path / "program.py").write_text(
+        "import signal\n"
+        "def function(x: int): ...\n"
+        "assert function.__annotations__ == {'x': int}\n"
+        "assert __loader__.get_filename('__main__') == __file__\n"
+        "number = signal.SIGTERM\n"
+        "def handler(*_): ...\n"
+        "assert signal.getsignal(number) == signal.SIG_DFL\n"
+        "assert signal.signal(number, handler) == signal.SIG_DFL and signal.getsignal(number) is handler\n"
+        "assert signal.signal(number, signal.SIG_DFL) is handler and signal.getsignal(number) == signal.SIG_DFL\n"
+    )
+    (tmp_path / "broken.py").write_text("print(1\n")
+    for program, code in (("program.py", 0), ("broken.py", 1)):
+        made = _run(tmp_path, "run", "--no-report", program)
+        assert made.returncode == code, made.stderr
+        assert "Traceback" not in made.stderr and "called no operator of torch" in made.stderr
+        assert len(load(tmp_path / "profile.mindprof").store) == 0
+    assert made.stderr.startswith('  File "broken.py", line 1\n')
+
+
+def test_a_signal_waits_until_the_profile_is_written():
+    """In a process of its own: one signal begins to write, the second comes meanwhile."""
+    program = (
+        "import os, signal\n"
+        "from mindtorch_v2.profiler.cli.signals import before_ending\n"
+        "def write():\n"
+        "    os.kill(os.getpid(), signal.SIGUSR1)\n"
+        "    print('written', flush=True)\n"
+        "before_ending(write)\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    for ending in (signal.SIGUSR1, signal.SIGTERM):
+        text = (
+            program if ending == signal.SIGUSR1 else program.replace("    os.kill(os.getpid(), signal.SIGUSR1)\n", "")
+        )
+        made = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+        assert (made.returncode, made.stdout) == (-ending, "written\n"), made.stderr
 
 
 def test_steps_that_are_counted_are_those_of_one_optimizer(tmp_path):

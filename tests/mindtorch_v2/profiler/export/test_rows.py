@@ -243,3 +243,16 @@ def test_an_error_of_a_thread_is_that_of_the_export(tmp_path, monkeypatch, name)
 
 def _fails(*args):
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_blocks_are_written_where_no_thread_can_be_started_any_more(tmp_path, monkeypatch):
+    """As in a function of atexit: executors refuse work while the interpreter ends."""
+    chrome_trace.write(flat_store(9_000), tmp_path / "before.json.gz")
+
+    def refused(*_):
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor.submit", refused)
+    chrome_trace.write(flat_store(9_000), tmp_path / "after.json.gz")
+    before, after = (gzip.decompress((tmp_path / f"{name}.json.gz").read_bytes()) for name in ("before", "after"))
+    assert len(before) > 1 << 20 and json.loads(before)["traceEvents"] == json.loads(after)["traceEvents"]

@@ -1,0 +1,67 @@
+"""Something to do before a signal ends the process, of which the program in it sees nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+# Those that end a process and let Python do something before; of those that tell of a fault in C, none does.
+_ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU")
+
+
+def before_ending(act: Callable[[], None]) -> Callable[[], None]:
+    """Calls `act` when a signal is about to end this process, which then ends by it; gives a function that calls it
+    for another reason. It is called once; a signal that comes meanwhile waits until it is done.
+
+    `signal.signal` and `signal.getsignal` answer as if nothing were installed, so that a program which asks for the
+    default, sets a handler of its own or takes it back gets what it would get alone. Processes that this one forks
+    do not call `act`.
+    """
+    install, ask, owner = signal.signal, signal.getsignal, os.getpid()
+    numbers = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]  # Windows has SIGTERM only
+    is_begun = is_done = False
+    waiting: list[int] = []
+
+    def act_once() -> None:
+        nonlocal is_begun, is_done
+        if is_begun or os.getpid() != owner:
+            return
+        is_begun = True
+        try:
+            act()
+        finally:  # whatever happens, as where the terminal is gone
+            is_done = True
+            if waiting:
+                end_by(waiting[0])
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if is_begun and not is_done and os.getpid() == owner:
+            waiting.append(number)
+            return
+        try:
+            act_once()
+        finally:
+            end_by(number)
+
+    def end_by(number: int) -> None:
+        install(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def shown(handler: Any) -> Any:
+        return signal.SIG_DFL if handler is handle else handler
+
+    def install_shown(signalnum: Any, handler: Any) -> Any:
+        is_default = handler == signal.SIG_DFL and signalnum in numbers and os.getpid() == owner
+        return shown(install(signalnum, handle if is_default else handler))
+
+    def ask_shown(signalnum: Any) -> Any:
+        return shown(ask(signalnum))
+
+    for number in numbers:
+        if ask(number) is signal.SIG_DFL:
+            install(number, handle)
+    signal.signal, signal.getsignal = install_shown, ask_shown
+    return act_once
