@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import no_grad
-from .._tensor import Tensor, bump_version
+from .._dtype import complex64, float32
+from .._tensor import Tensor, bump_version, strided
 
 
 def check_tensor(value: Any, name: str) -> Tensor:
@@ -17,6 +18,8 @@ def check_tensor(value: Any, name: str) -> Tensor:
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got "
             f"{type(value)} instead."
         )
+    if value.layout is not strided:
+        raise NotImplementedError(f"torch.distributed carries dense tensors, got `{name}` with layout {value.layout}")
     return value
 
 
@@ -34,15 +37,18 @@ class Buffer:
     """Contiguous memory with the values of a tensor.
 
     It is the tensor's own memory where that can be: on the CPU, contiguous and, if values are to be added
-    (`arithmetic`), of a type that MPI can add. Otherwise it is a copy: half precision types are added as float32,
-    truth values as bytes. `finish()` puts what arrived into the tensor and counts the write.
+    (`arithmetic`), of a type that MPI can add. Otherwise it is a copy: half precision types are added as float32 or
+    complex64, truth values as bytes. `finish()` puts what arrived into the tensor and counts the write.
     """
 
     __slots__ = ("tensor", "array", "_is_copy")
 
     def __init__(self, tensor: Tensor, arithmetic: bool = False) -> None:
         self.tensor = tensor
-        is_short = arithmetic and tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4
+        dtype = tensor.dtype
+        is_short = (
+            arithmetic and (dtype.is_floating_point or dtype.is_complex) and dtype.itemsize < 4 << dtype.is_complex
+        )
         if not is_short and tensor.device.type == "cpu" and tensor.is_contiguous():
             self.array: np.ndarray = tensor._array
             self._is_copy = False
@@ -51,7 +57,7 @@ class Buffer:
         if source.device.type != "cpu":
             source = source.cpu()
         if is_short:
-            source = source.float()
+            source = source.to(_wide(source))
         array = source.contiguous()._array
         self.array = array
         self._is_copy = array is not tensor._array and not np.shares_memory(array, tensor._array)
@@ -87,12 +93,17 @@ class Buffer:
             self.tensor.copy_(_wrapped(array.reshape(self.tensor.shape), self.tensor))
 
 
+def _wide(tensor: Tensor) -> Any:
+    """The type in which values of a half precision type are added."""
+    return complex64 if tensor.dtype.is_complex else float32
+
+
 def _wrapped(array: np.ndarray, like: Tensor) -> Tensor:
     """A CPU tensor over the array, which has the type of `like` or float32."""
     made = (
         like.detach().cpu().new_empty(0)
         if array.dtype == like._array.dtype
-        else like.detach().cpu().float().new_empty(0)
+        else like.detach().cpu().to(_wide(like)).new_empty(0)
     )
     made = made.new_empty(array.shape)
     made._array[...] = array

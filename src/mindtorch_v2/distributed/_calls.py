@@ -10,10 +10,10 @@ from .._tensor import Tensor
 from . import _events, _status
 from ._device_work import DeviceWork
 from ._mpi import mpi
-from .process_groups import GroupMember, ProcessGroup, resolve
+from .process_groups import ProcessGroup, resolve
 from .work import DistBackendError, Work
 
-_OF_ANY_SIZE = ("all_to_all", "all_to_all_single")  # sizes differ between processes
+gathered: Any = None  # where works of calls that are not asynchronous are put instead of waiting, if anywhere
 _BETWEEN_TWO = ("send", "recv", "batch_isend_irecv", "send_object_list", "recv_object_list")
 
 
@@ -26,11 +26,12 @@ def run(
     detail: str = "",
     source: int = -1,
     on_device: Callable[[Any, ProcessGroup, str], Any] | None = None,
+    same_for_all: str = "",
 ) -> Work | None:
     """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. Tensors of a
     device whose engine the group has go to `on_device(engine, group, text)`, which gives the end of what it put into a
-    stream. `source` is the rank that the others wait for, -1 where all wait for all. A profile lists the call and what
-    it started.
+    stream. `source` is the rank that the others wait for, -1 where all wait for all. `same_for_all` is what must be
+    equal in all processes where that is not the shapes of the tensors. A profile lists the call and what it started.
 
     Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the
     group.
@@ -41,7 +42,8 @@ def run(
     engine = None if on_device is None else found.engine_for(tensors)
     text = _described(name, detail, len(tensors) > 4, *[(t.shape, t.dtype) for t in tensors[:4]])
     between_two = name in _BETWEEN_TWO
-    entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
+    number = -1 if between_two else found.number
+    entry = _status.begin(text, same_for_all or text, number, found.in_words)
     seq = -1 if between_two else found.next_seq()
     call = _events.call(name, tensors)
     transfer = None
@@ -49,11 +51,19 @@ def run(
         transfer = _events.transfer(name, found, tensors, seq, source)
         if engine is not None and on_device is not None:
             return _run_on_device(name, found, tensors, entry, lambda: on_device(engine, found, entry.text), async_op)
-        requests, finish = start(found)
+        try:
+            requests, finish = start(found)
+        except (TypeError, ValueError, RuntimeError, NotImplementedError):  # refused: the others do not begin it
+            _status.withdraw(entry)
+            found.take_back(seq)
+            raise
         received = mpi().Status() if name == "recv" else None
         work = Work(requests, finish, tensors, entry, found.timeout.total_seconds(), transfer, received)
-        if async_op:
+        if async_op or gathered is not None:
             transfer = None  # ends with the work
+            if not async_op and gathered is not None:
+                gathered.append(work)
+                return None
             return work
         work._wait(work._timeout)
     except mpi().Exception as error:

@@ -1,10 +1,10 @@
 """What every process of a job is communicating, so that an error can name who is missing and who does something else.
 
 The launcher gives all processes of one machine a directory in MINDTORCH_DISTRIBUTED_STATUS. Each process keeps one
-small file there, mapped into memory by all: its newest communication, and the last ones of the group of all
-processes. When such a communication is done here, the others have begun it too, so that their notes tell whether it
-was the same: MPI itself may take different ones for each other. Writing a note costs a copy of some bytes, comparing
-some reads.
+small file there, mapped into memory by all: its newest communication, and the last collectives of its groups. When a
+collective is done here, the other processes of the group have begun it too, so that their notes tell whether it was the
+same: MPI itself may take different ones for each other. Writing a note costs a copy of some bytes, comparing some
+reads.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-_SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of communications of all processes
-_HEAD = struct.Struct("<qIii")  # ordinal of the communication, checksum of what it is, 1 if done, length of the text
+_SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of collectives
+_HEAD = struct.Struct("<qIii")  # key of the collective, checksum of what it is, 1 if done, length of the text
+_COUNT_BITS = 28  # of a key: which collective of its group it is; above them stands the group's number
 _SIZE = _SLOT * (1 + _HISTORY)
 _PID = "process-"  # of the names of files that hold a rank's process id
 LAST = "What the processes did last:"
@@ -26,11 +27,13 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Entry(NamedTuple):
-    """One communication of this process. `ordinal` counts those of all processes together, and is 0 for others."""
+    """One communication of this process. `key` is the same for a collective in all processes of its group, 0 for
+    communication between two."""
 
     text: str
     signature: int
-    ordinal: int
+    key: int
+    of: str  # the group, where it is not of all processes
 
     def finish(self) -> None:
         """Notes that it is done."""
@@ -40,7 +43,7 @@ class Entry(NamedTuple):
 
 _board: mmap.mmap | None = None
 _own_rank = -1
-_common = 0  # communications of all processes so far
+_counts: dict[int, int] = {}  # collectives so far, by the number of their group
 _others: dict[int, mmap.mmap] = {}
 
 
@@ -51,7 +54,7 @@ def directory() -> str:
 
 def open_board(rank: int) -> None:
     """Begins to keep this process's file, where there is a directory for it."""
-    global _board, _own_rank, _common
+    global _board, _own_rank
     folder = directory()
     if not folder or not os.path.isdir(folder):
         return
@@ -64,7 +67,8 @@ def open_board(rank: int) -> None:
     finally:
         os.close(descriptor)
     _board[:] = bytes(_SIZE)
-    _own_rank, _common = rank, 0
+    _own_rank = rank
+    _counts.clear()
     note_process(rank)
 
 
@@ -78,25 +82,48 @@ def note_process(rank: int) -> None:
         os.replace(draft, os.path.join(folder, f"{_PID}{rank}"))
 
 
-def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
+def group_number(ranks: list[int], before: int) -> int:
+    """A number for a group that all its processes find by themselves: from its ranks, and how many groups of these
+    ranks were formed before it. The group of all processes has 0."""
+    return crc32(f"{ranks} {before}".encode())
+
+
+def begin(description: str, same_for_all: str, group: int = -1, of: str = "") -> Entry:
     """Notes that this process begins a communication; the line of the program that asks for it is added.
 
-    `same_for_all` is what must be equal in all processes; `of_all` says that all processes of the job take part.
+    `same_for_all` is what must be equal in all processes of the group with the number `group`, which is -1 for
+    communication between two processes; `of` is how errors name the group.
     """
-    global _common
-    _common += of_all
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
     text, signature, encoded = _described(description, same_for_all, frame.f_code.co_filename, frame.f_lineno)
-    entry = Entry(text, signature, _common if of_all else 0)
+    key = 0
+    if group >= 0:
+        _counts[group] = count = _counts.get(group, 0) + 1
+        key = group << _COUNT_BITS | count & (1 << _COUNT_BITS) - 1
     if _board is not None:
-        note = _HEAD.pack(entry.ordinal, signature, 0, len(encoded)) + encoded
+        note = _HEAD.pack(key, signature, 0, len(encoded)) + encoded
         _board[: len(note)] = note
-        if of_all:
-            at = _SLOT * (1 + entry.ordinal % _HISTORY)
+        if key:
+            at = _place(key)
             _board[at : at + len(note)] = note
-    return entry
+    return Entry(text, signature, key, of)
+
+
+def withdraw(entry: Entry) -> None:
+    """Takes back what was noted last: its arguments were refused, so that nothing has begun."""
+    if entry.key:
+        _counts[entry.key >> _COUNT_BITS] -= 1
+        if _board is not None:
+            at = _place(entry.key)
+            _board[at : at + 8] = bytes(8)
+    entry.finish()
+
+
+def _place(key: int) -> int:
+    """Where the note of a collective stands in a file."""
+    return _SLOT * (1 + key % 2**_COUNT_BITS % _HISTORY)
 
 
 @lru_cache(4096)
@@ -130,8 +157,8 @@ def _open_boards(folder: str) -> dict[int, mmap.mmap]:
 
 
 def _note(board: mmap.mmap, at: int) -> tuple[int, int, bool, str]:
-    ordinal, signature, done, length = _HEAD.unpack_from(board, at)
-    return ordinal, signature, bool(done), _text(board, at, length)
+    key, signature, done, length = _HEAD.unpack_from(board, at)
+    return key, signature, bool(done), _text(board, at, length)
 
 
 def _text(board: mmap.mmap, at: int, length: int) -> str:
@@ -165,15 +192,15 @@ def runs(pid: str) -> bool:
 
 
 def difference(entry: Entry) -> str:
-    """What another process took for this communication of all, where that is known and not the same; else ''."""
-    if entry.ordinal == 0:
+    """What another process took for this collective, where that is known and not the same; else ''."""
+    if entry.key == 0:
         return ""
-    at = _SLOT * (1 + entry.ordinal % _HISTORY)
+    at = _place(entry.key)
     for rank, board in _boards().items():
-        ordinal, signature, _, length = _HEAD.unpack_from(board, at)
-        if ordinal == entry.ordinal and signature != entry.signature:
+        key, signature, _, length = _HEAD.unpack_from(board, at)
+        if key == entry.key and signature != entry.signature:
             text = _text(board, at, length)
-            mine = f"communication {entry.ordinal} is {entry.text} on rank {_own_rank}"
+            mine = f"communication {key % 2**_COUNT_BITS}{entry.of} is {entry.text} on rank {_own_rank}"
             return f"Processes called different collectives: {mine}, and {text} on rank {rank}"
     return ""
 

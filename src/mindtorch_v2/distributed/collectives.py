@@ -132,7 +132,7 @@ def all_gather_into_tensor(
 
     def check(g: ProcessGroup) -> None:
         if output_tensor.numel() != input_tensor.numel() * g.size() or output_tensor.dtype != input_tensor.dtype:
-            raise ValueError(
+            raise RuntimeError(
                 "output tensor size must be equal to world_size times input tensor size, got "
                 f"{list(output_tensor.shape)} {output_tensor.dtype} for "
                 f"{g.size()} times {list(input_tensor.shape)} {input_tensor.dtype}"
@@ -151,6 +151,9 @@ def all_gather_into_tensor(
     return run("all_gather_into_tensor", group, tensors, start, async_op, on_device=on_device)
 
 
+all_gather_single = all_gather_into_tensor  # PyTorch's newer name
+
+
 # --- each process gets a part
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
@@ -161,7 +164,7 @@ def reduce_scatter_tensor(
 
     def check(g: ProcessGroup) -> None:
         if input.numel() != output.numel() * g.size():
-            raise ValueError(
+            raise RuntimeError(
                 f"input tensor must be the same size as output size times world size, got {list(input.shape)} for "
                 f"{g.size()} times "
                 f"{list(output.shape)}"
@@ -180,6 +183,9 @@ def reduce_scatter_tensor(
     return run("reduce_scatter_tensor", group, [output, input], start, async_op, on_device=on_device)
 
 
+reduce_scatter_single = reduce_scatter_tensor  # PyTorch's newer name
+
+
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -188,16 +194,18 @@ def reduce_scatter(
     tensors = check_tensors(input_list, "input_list")
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        out = Buffer(output, arithmetic=True)
-        parts = [Buffer(part, arithmetic=True) for part in _checked(tensors, g, "input_list", output)]
-        source = np.concatenate([part.spec for part in parts])
+        _check_count(tensors, g, "input_list")
+        _checked([tensors[g.rank()]] * g.size(), g, "input_list", output)
+        out, parts = Buffer(output, arithmetic=True), [Buffer(part, arithmetic=True) for part in tensors]
+        source, sizes = np.concatenate([part.spec for part in parts]), [part.spec.size for part in parts]
         operation = mpi_operation(op, mpi(), out.kind)
-        return [g.comm.Ireduce_scatter_block(source, out.spec, operation)], lambda: out.finish(_divisor(op, g))
+        return [g.comm.Ireduce_scatter(source, out.spec, sizes, operation)], lambda: out.finish(_divisor(op, g))
 
     def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
         return e.reduce_scatter(output, _checked(tensors, g, "input_list", output), ReduceOp(op).name, text)
 
-    return run("reduce_scatter", group, [output], start, async_op, on_device=on_device)
+    alike = f"reduce_scatter {[(part.shape, part.dtype) for part in tensors]}"
+    return run("reduce_scatter", group, [output], start, async_op, on_device=on_device, same_for_all=alike)
 
 
 def gather(
@@ -284,7 +292,7 @@ def all_to_all(
         )
         return [request], lambda: _store_parts(to, np.array(np.split(received, np.cumsum(sizes)[:-1]), dtype=object))
 
-    return run("all_to_all", group, inputs, start, async_op, on_device=on_device)
+    return run("all_to_all", group, inputs, start, async_op, on_device=on_device, same_for_all="all_to_all")
 
 
 def all_to_all_single(
@@ -314,7 +322,8 @@ def all_to_all_single(
         taken, given = _split_counts(output, output_split_sizes, g), _split_counts(input, input_split_sizes, g)
         return e.all_to_all_single(output, input, taken, given, text)
 
-    return run("all_to_all_single", group, [output, input], start, async_op, on_device=on_device)
+    name = "all_to_all_single"
+    return run(name, group, [output, input], start, async_op, on_device=on_device, same_for_all=name)
 
 
 def _split_counts(tensor: Tensor, lengths: list[int] | None, g: ProcessGroup) -> list[int]:
@@ -336,7 +345,7 @@ def _starts(sizes: list[int]) -> list[int]:
 
 def _check_count(tensors: list[Any], g: ProcessGroup, name: str) -> None:
     if len(tensors) != g.size():
-        raise ValueError(
+        raise RuntimeError(
             f"{name} must have one tensor for each of the {g.size()} processes of the group, got {len(tensors)}"
         )
 
@@ -345,10 +354,11 @@ def _checked(tensors: list[Tensor], g: ProcessGroup, name: str, own: Tensor) -> 
     """The tensors, which must be one for each process, of the size and type of `own`."""
     _check_count(tensors, g, name)
     for part in tensors:
-        if part.dtype != own.dtype or part.numel() != own.numel():
-            raise ValueError(
-                f"tensors of one communication have one size and type, got {list(part.shape)} {part.dtype} beside "
-                f"{list(own.shape)} {own.dtype}"
+        if part.dtype != own.dtype:
+            raise ValueError(f"Invalid usage of tensors with different dtypesFound {part.dtype} and  {own.dtype}")
+        if part.numel() != own.numel():
+            raise RuntimeError(
+                f"tensors of one communication have one size, got {list(part.shape)} beside {list(own.shape)}"
             )
     return tensors
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import tensor as make_tensor
 from .._tensor import Tensor
-from .process_groups import ProcessGroup, get_rank, get_world_size, is_initialized, new_group, world_group
+from .new_groups import new_group
+from .process_groups import ProcessGroup, get_rank, get_world_size, is_initialized, world_group
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 

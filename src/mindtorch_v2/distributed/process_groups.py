@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -50,7 +50,10 @@ class ProcessGroup:
         self.choice = choice
         self._engines: dict[str, Any] = {}  # device type -> engine, made when it is first needed
         self.group_name, self.group_desc = name, "default_pg" if name == "0" else "undefined"
-        self._seqs = itertools.count()
+        self.number = 0 if GroupMember.WORLD is None else _status.group_number(ranks, _formed[tuple(ranks)])
+        _formed[tuple(ranks)] += 1
+        self.in_words = f" of the group of ranks {ranks}" if self.number else ""
+        self._seq = 0
 
     def engine_for(self, tensors: list[Any]) -> Any:
         """The engine of the tensors' device, None for MPI. Without tensors (a barrier) it is MPI where the group has
@@ -82,7 +85,12 @@ class ProcessGroup:
 
     def next_seq(self) -> int:
         """The sequence id of the next collective of the group, which is the same in all its processes."""
-        return next(self._seqs)
+        self._seq += 1
+        return self._seq - 1
+
+    def take_back(self, seq: int) -> None:
+        """Gives the sequence id back that was taken last (-1 for none): nothing was begun with it."""
+        self._seq = self._seq if seq < 0 else seq
 
     def rank(self) -> int:
         """The rank of this process in the group."""
@@ -101,6 +109,12 @@ class ProcessGroup:
 
 
 _groups: list[ProcessGroup] = []
+_formed: Counter[tuple[int, ...]] = Counter()  # how many groups of these ranks there were since `init_process_group`
+
+
+def formed_before(ranks: list[int]) -> int:
+    """How many groups of these ranks were formed since `init_process_group`."""
+    return _formed[tuple(ranks)]
 
 
 def all_groups() -> list[ProcessGroup]:
@@ -134,6 +148,15 @@ def is_nccl_available() -> bool:
 
 
 is_ucc_available = is_xccl_available = is_nccl_available
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether groups can be formed with a backend of this name."""
+    try:
+        engines.choose(backend)
+    except (RuntimeError, ValueError):
+        return False
+    return is_installed()
 
 
 def is_torchelastic_launched() -> bool:
@@ -192,87 +215,16 @@ def init_process_group(
             "(or `mpiexec -n N python script.py`)"
         )
     _status.open_board(own[0])
-    GroupMember.WORLD = _add(world.Dup(), list(range(own[1])), choice, timeout or default_pg_timeout)
+    GroupMember.WORLD = add_group(world.Dup(), list(range(own[1])), choice, timeout or default_pg_timeout)
     forget_shared_memory(GroupMember.WORLD.comm)
     open_clock(GroupMember.WORLD.comm)
 
 
-def _add(comm: Any, ranks: list[int], choice: engines.Choice, timeout: timedelta) -> ProcessGroup:
-    group = ProcessGroup(comm, ranks, str(len(_groups)), choice, timeout)
+def add_group(comm: Any, ranks: list[int], choice: engines.Choice, timeout: timedelta, name: str = "") -> ProcessGroup:
+    """Keeps a group that was formed; without a name it is numbered."""
+    group = ProcessGroup(comm, ranks, name or str(sum(_formed.values())), choice, timeout)
     _groups.append(group)
     return group
-
-
-def _come_together(world: ProcessGroup, what: str) -> None:
-    """Waits until all processes have come to it: what follows blocks in MPI, where nothing is noticed."""
-    from .work import Work, nothing
-
-    seconds = world.timeout.total_seconds()
-    Work([world.comm.Ibarrier()], nothing, [], _status.begin(what, what, True), seconds)._wait(seconds)
-
-
-def new_group(
-    ranks: list[int] | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    use_local_synchronization: bool = False,
-    group_desc: str | None = None,
-    device_id: Any = None,
-) -> Any:
-    """Forms a group of some processes (all if none are named).
-
-    Every process of the world calls it, also those outside.
-    """
-    world = world_group()
-    chosen = sorted(ranks) if ranks is not None else list(world.ranks)
-    if len(set(chosen)) != len(chosen):
-        raise RuntimeError(f"the new group's rank should be unique, got {ranks}")
-    if len(chosen) > world.size() or not chosen:
-        raise RuntimeError(
-            "the new group's world size should be less or equal to the world size set by init_process_group"
-        )
-    if chosen[0] < 0 or chosen[-1] >= world.size():
-        raise RuntimeError("The new group's rank should be within the world_size set by init_process_group")
-    inside = world.rank() in chosen
-    _come_together(world, f"new_group({chosen})")
-    comm = world.comm.Split(0 if inside else mpi().UNDEFINED, chosen.index(world.rank()) if inside else 0)
-    if not inside:
-        _groups.append(ProcessGroup(None, chosen, str(len(_groups)), world.choice, world.timeout))
-        return GroupMember.NON_GROUP_MEMBER
-    return _add(comm, chosen, engines.choose(backend) if backend else world.choice, timeout or world.timeout)
-
-
-def new_subgroups(
-    group_size: int | None = None,
-    group: ProcessGroup | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` neighbours (the processes of a machine if it is None): this process's own, and all of
-    them.
-    """
-    size = group_size or int(os.environ.get("LOCAL_WORLD_SIZE", get_world_size()))
-    if size <= 0 or size > get_world_size() or get_world_size() % size != 0:
-        raise ValueError(f"The world size ({get_world_size()}) must be divisible by 'group_size={size}'")
-    return new_subgroups_by_enumeration(
-        [list(range(first, first + size)) for first in range(0, get_world_size(), size)], timeout, backend
-    )
-
-
-def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: list[list[int]],
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
-    """Groups of these ranks: this process's own (None if it is in none of them), and all of them."""
-    made = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
-    mine = [group for group, ranks in zip(made, ranks_per_subgroup_list) if get_rank() in ranks]
-    return mine[0] if mine else None, made
 
 
 def world_group() -> ProcessGroup:
@@ -307,6 +259,31 @@ def get_backend(group: Any = None) -> Backend:
     if found is None:
         raise ValueError("Invalid process group specified")
     return found.backend
+
+
+def get_backend_config(group: Any = None) -> str:
+    """Which engine carries the tensors of which device: `cpu:gloo`."""
+    found = resolve(group)
+    if found is None:
+        raise ValueError("Invalid process group specified")
+    return found.choice.config
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """The rank of this process on its machine: LOCAL_RANK, else the fallback."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+        "assuming you are not running in a multi-device context and want the code to run locally instead."
+    )
+
+
+def get_pg_count() -> int:
+    """How many groups this process knows of."""
+    return len(_groups)
 
 
 def get_default_backend_for_device(device: Any) -> str:
@@ -348,3 +325,4 @@ def destroy_process_group(group: Any = None) -> None:
 
         close_clock()
         GroupMember.WORLD = None
+        _formed.clear()

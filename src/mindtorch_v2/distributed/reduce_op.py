@@ -19,9 +19,15 @@ class ReduceOp(IntEnum):
     BXOR = 7
     PREMUL_SUM = 8
 
+    def __str__(self) -> str:
+        return f"RedOpType.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<RedOpType.{self.name}: {self.value}>"
+
     @classmethod
     def _missing_(cls, value: object) -> Any:
-        raise ValueError(f"a ReduceOp is one of {', '.join(op.name for op in cls)}, got {value!r}")
+        raise TypeError(f"a ReduceOp is one of {', '.join(op.name for op in cls)}, got {value!r}")
 
 
 RedOpType = ReduceOp
@@ -52,10 +58,10 @@ def mpi_operation(op: Any, module: Any, kind: str) -> Any:
     op = ReduceOp(op)
     bitwise = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
     names = _LOGICAL_NAMES if kind == "b" else _MPI_NAMES
+    if kind == "c" and op not in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT):
+        raise ValueError(f"all_reduce does not support {op} on complex tensors")
     if op not in names or (bitwise and kind in "fc") or (op is ReduceOp.AVG and kind in "biu"):
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with {_KINDS[kind]} tensors")
-    if kind == "c" and op not in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT):
-        raise RuntimeError(f"all_reduce does not support {op.name} on complex tensors")
     return getattr(module, names[op])
 
 

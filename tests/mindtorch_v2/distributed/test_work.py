@@ -26,7 +26,7 @@ def test_a_further_part_begins_when_the_one_before_is_done() -> None:
         seen.append("first is done")
         return [_Request(2)], lambda: seen.append("second is done")
 
-    work = Work([_Request(2)], second, [], _status.Entry("exchange", 0, 0), 60.0)
+    work = Work([_Request(2)], second, [], _status.Entry("exchange", 0, 0, ""), 60.0)
     assert not work.is_completed()
     assert seen == []
     assert not work.is_completed()

@@ -11,7 +11,7 @@ from typing import Any
 from ..._tensor import Tensor
 from ...autograd import Function
 from .. import collectives
-from ..process_groups import get_rank, get_world_size
+from ..process_groups import get_process_group_ranks, get_rank, get_world_size
 from ..reduce_op import ReduceOp
 
 
@@ -39,7 +39,7 @@ class _Broadcast(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         total = _Reduce.apply(ctx.src, ReduceOp.SUM, ctx.group, grad)
-        return None, None, total if get_rank(ctx.group) == ctx.src else total * 0
+        return None, None, total if get_rank() == ctx.src else total * 0
 
 
 class _Reduce(Function):
@@ -121,7 +121,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """On process `dst` the tensors of all processes, elsewhere zeros."""
     parts = _AllGather.apply(group, tensor)
-    return parts if get_rank(group) == dst else tuple(part * 0 for part in parts)
+    return parts if get_rank() == dst else tuple(part * 0 for part in parts)
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
@@ -131,9 +131,9 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
 
 def scatter(tensors: list[Tensor], src: int = 0, group: Any = None) -> Tensor:
     """This process's element of the list of process `src`."""
-    mine = get_rank(group) == src
+    mine, index = get_rank() == src, get_process_group_ranks(group).index(src)
     received = [tensors[0].new_empty(tensors[0].shape) for _ in range(get_world_size(group))]
-    return _AllToAll.apply(group, len(received), *received, *(t if mine else t * 0 for t in tensors))[src]
+    return _AllToAll.apply(group, len(received), *received, *(t if mine else t * 0 for t in tensors))[index]
 
 
 def all_to_all(

@@ -126,7 +126,32 @@ w.grad = None
 sum((rank + 1) * (i + 1) * part.sum() for i, part in enumerate(all_gather(w))).backward()
 note("gradient of all_gather", w.grad)
 
+# --- several at once, parts of different sizes, groups formed by their members alone
+with dist._coalescing_manager(async_ops=True) as several:
+    dist.all_reduce(x := torch.ones(2))
+    dist.all_reduce(y := torch.ones(1) * rank)
+several.wait()
+dist.all_reduce_coalesced([x, y])
+note("coalesced", [x.tolist(), y.tolist()])
+part = torch.empty(rank + 1)
+dist.reduce_scatter(part, [torch.arange(i + 1.0) * (rank + 1) for i in range(size)])
+note("uneven", part)
+x = torch.tensor([1 + 2j]).to(torch.complex32)
+dist.all_reduce(x)
+note("sum complex32", torch.view_as_real(x.to(torch.complex64)))
+x = torch.tensor([float(rank)])
+if rank > 0:
+    for _ in range(2):
+        local = dist.new_group([1, 2], use_local_synchronization=True)
+        dist.all_reduce(x, group=local)
+note("local", x)
+
 # --- errors
+if rank == 0:  # refused before it begins: the others need not know of it
+    try:
+        dist.gather(torch.ones(1), dst=0)
+    except ValueError as error:
+        note("refused", str(error))
 for name, call in {
     "twice": lambda: dist.init_process_group("mpi"),
     "nccl": lambda: dist.all_reduce(torch.ones(1), op=dist.ReduceOp.BAND),
