@@ -112,7 +112,7 @@ perfetto: .venv-perfetto/.done ## load traces of ours, with all options, with Pe
 	.venv-browser/bin/pip install --quiet --disable-pip-version-check -r scripts/browser/requirements.txt -e .
 	@touch $@
 
-browser: .venv-browser/.done ## try the report in Chromium, with pictures in build/pictures (makes its own environment; needs chromium)
+browser: .venv-browser/.done ## try the report in Chromium and Firefox, with pictures in build/pictures (makes its own environment; needs chromium, firefox-esr)
 	.venv-browser/bin/python -m pytest -s -p no:cacheprovider -c /dev/null --rootdir scripts/browser scripts/browser
 
 # The native modules and the NPU simulator with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python

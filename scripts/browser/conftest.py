@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from firefox import Firefox, find_firefox
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import mindtorch_v2 as torch
@@ -31,6 +33,14 @@ HOSTILE = "</script><img src=x onerror=document.title='broken'>"
 PICTURES = pathlib.Path(os.environ.get("MINDPROF_PICTURES", "build/pictures"))
 
 
+def until(page: Any, expression: str) -> None:
+    """Waits until an expression in the page is true. Playwright's own way needs `eval`, which the page forbids."""
+    end = time.monotonic() + 60
+    while not page.evaluate(f"Boolean({expression})"):
+        assert time.monotonic() < end, expression
+        time.sleep(0.02)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = (
@@ -45,6 +55,17 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["light", "dark"])
+def firefox(request: pytest.FixtureRequest) -> Iterator[Firefox]:
+    """A Firefox that prefers light or dark pages."""
+    path = find_firefox()
+    if path is None:
+        pytest.skip("no Firefox: install Debian's package firefox-esr, or set FIREFOX")
+    one = Firefox(path, **{"layout.css.prefers-color-scheme.content-override": 0 if request.param else 1})
+    yield one
+    one.close()
 
 
 class Net(nn.Module):

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import HOSTILE, trained
+from conftest import HOSTILE, trained, until
 
 from mindtorch_v2.profiler.record.descriptions import Metadata, Options, ThreadInfo
 from mindtorch_v2.profiler.record.kinds import Kind
@@ -34,9 +34,10 @@ def test_every_section_at_both_widths_and_in_the_dark(small, visit, picture, nam
     assert page.evaluate("[...document.querySelectorAll('nav a')].map(a => a.dataset.section)") == SECTIONS
     for section in SECTIONS:
         page.evaluate(f"location.hash = '{section}'")
-        page.wait_for_function(
+        until(
+            page,
             f"document.querySelector('#{section}') && !document.querySelector('#{section}').hidden && "
-            f"document.querySelector('#{section} h2')"
+            f"document.querySelector('#{section} h2')",
         )
         page.wait_for_timeout(250)
         assert visible_sections(page) == [section]
@@ -82,7 +83,7 @@ def test_tables_sort_search_and_open(small, visit):
     assert page.locator("#operators tr.opened h4", has_text="Shapes").count() == 1
     assert "operators?name=" in page.url
     page.click("#operators tr.opened button:has-text('timeline')")
-    page.wait_for_function(f"{API} && {API}.state().selected >= 0")
+    until(page, f"{API} && {API}.state().selected >= 0")
     assert "addmm" in page.locator("#timeline-details").inner_text()
 
 
@@ -96,7 +97,7 @@ def test_links_lead_to_what_they_name(small, visit):
 
 def test_the_timeline_zooms_to_nanoseconds_searches_and_follows_arrows(small, visit, picture):
     page = visit(small[0], hash="#timeline")
-    page.wait_for_function(f"{API} && {API}.ready")
+    until(page, f"{API} && {API}.ready")
     page.evaluate(f"{API}.ready")
     whole = page.evaluate(f"{API}.state().span")
     page.focus("#timeline canvas")
@@ -147,11 +148,11 @@ def test_flame_graphs_zoom_and_search(small, visit):
 def test_the_keyboard_reaches_everything(small, visit):
     page = visit(small[0])
     page.keyboard.press("2")
-    page.wait_for_function("!document.querySelector('#operators').hidden")
+    until(page, "!document.querySelector('#operators').hidden")
     page.keyboard.press("j")
-    page.wait_for_function("!document.querySelector('#flame').hidden")
+    until(page, "!document.querySelector('#flame').hidden")
     page.keyboard.press("k")
-    page.wait_for_function("!document.querySelector('#operators').hidden")
+    until(page, "!document.querySelector('#operators').hidden")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.type") == "search"
     page.keyboard.press("Escape")
@@ -251,7 +252,7 @@ def test_a_million_events(visit, tmp_path: pathlib.Path, picture):
     )
     print(f"first paint after {paint:.0f} ms, {path.stat().st_size / 2**20:.2f} MB")
     page.evaluate("location.hash = 'timeline'")
-    page.wait_for_function(f"{API} && true")
+    until(page, f"{API} && true")
     page.evaluate(f"{API}.ready")
     frames = page.evaluate(f"""async () => {{
       const api = {API}, times = [];
