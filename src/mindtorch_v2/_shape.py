@@ -95,8 +95,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     out = [1] * rank
     for shape in shapes:
         offset = rank - len(shape)
-        for i, n in enumerate(shape):
-            have = out[offset + i]
+        for i in range(len(shape) - 1, -1, -1):  # of several differences PyTorch names the last dimension
+            have, n = out[offset + i], shape[i]
             if have == 1:
                 out[offset + i] = n
             elif n not in (1, have):

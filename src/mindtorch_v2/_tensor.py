@@ -304,6 +304,8 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     # --- versions ---------------------------------------------------------------------------------------------------
     @property
     def _version(self) -> int:
+        if self._keys & INFERENCE:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._storage is None else self._storage.version
 
     def is_inference(self) -> bool:
@@ -391,7 +393,6 @@ def shallow_alias(t: Tensor) -> Tensor:
 
 def bump_version(t: Tensor) -> None:
     """Counts an in-place write."""
-    storage = t._storage
-    if storage is None:
-        storage = t._storage = Storage()
-    storage.version += 1
+    if t._storage is None:
+        t._storage = Storage()
+    t._storage.version += 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._dispatch.return_types import Unnamed, tuple_type
+from ._dispatch.return_types import Unnamed, named_outputs, tuple_type
 from ._ops.table import OVERLOADS
 
 
 def __getattr__(name: str) -> Any:
+    if name == "histogramdd":  # a function of operators, not one itself
+        return named_outputs("histogramdd", "hist", "bin_edges")
     for op in OVERLOADS.get(name, ()):
         if len(op.schema.returns) > 1 and not op.schema.returns_list:
             found = tuple_type(op)

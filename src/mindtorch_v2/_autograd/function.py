@@ -68,6 +68,9 @@ class CustomNode(Node):
     def name(self) -> str:
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
+
     def output_of(self, index: int) -> int:
         return self.saved_outputs[index]
 

@@ -57,11 +57,12 @@ class Generator:
         """The state of the stream as a tensor of bytes, in PyTorch's layout."""
         return taken(wrap(self._stream.get_state()))
 
-    def set_state(self, new_state: Tensor) -> None:
-        """Continues from a saved state."""
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continues from a saved state; returns the generator."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         self._stream.set_state(new_state._array)
+        return self
 
     def clone_state(self) -> Generator:
         """An independent generator that continues with the same numbers."""

@@ -238,6 +238,11 @@ def _cast(x: Any, wanted: dt.dtype, now: Setting, lower: dt.dtype) -> Any:
     return x
 
 
+def _writes(weight: Tensor) -> int:
+    """How often the weight's memory was written to; inference tensors have no `_version`."""
+    return 0 if weight._storage is None else weight._storage.version
+
+
 def _kept_cast(weight: Tensor, wanted: dt.dtype) -> Tensor:
     """The cast of a weight, which all uses in a region share.
 
@@ -246,10 +251,10 @@ def _kept_cast(weight: Tensor, wanted: dt.dtype) -> Tensor:
     casts = modes.state.autocast_casts
     key = id(weight), wanted
     found = casts.get(key)
-    if found is not None and found.weight() is weight and found.version == weight._version:
+    if found is not None and found.weight() is weight and found.version == _writes(weight):
         return found.cast
     made = modes.call_with_grad(True, weight.to, wanted)
     if not casts:
         casts = modes.state.autocast_casts = {}
-    casts[key] = _Kept(weakref.ref(weight), weight._version, made)
+    casts[key] = _Kept(weakref.ref(weight), _writes(weight), made)
     return made

@@ -27,6 +27,10 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float, complex, np.number, np.bool_))
 
 
+def _is_index_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.dim() == 0 and not x.dtype.inexact
+
+
 _CHECKS = {
     "Tensor": lambda x: isinstance(x, Tensor),
     "Scalar": _is_number,
@@ -40,7 +44,8 @@ _CHECKS = {
 
 
 def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
-    """Whether an argument may have this value. Leniently, a 0-dim tensor stands for the number in it."""
+    """Whether an argument may have this value. Leniently, a 0-dim tensor stands for the number in it, also
+    among sizes."""
     if value is None:
         return p.optional or p.default is None
     check = _CHECKS.get(p.type)
@@ -56,7 +61,8 @@ def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
         return True
     if p.is_list:
         if isinstance(value, (list, tuple)):
-            return all(x is None and p.holes or check(x) for x in value)
+            sizes = lenient and p.type == "int"
+            return all(x is None and p.holes or check(x) or sizes and _is_index_tensor(x) for x in value)
         return p.length > 0 and check(value) and not isinstance(value, Tensor)
     if p.is_tensor and p.name in op.numbers and isinstance(value, (int, float, complex)):
         return True

@@ -20,11 +20,15 @@ def tuple_type(op: Any) -> Any:
     names = op.schema.return_names
     if not all(names) or op.base.startswith("_") or op.base.startswith("native_"):
         return Unnamed
-    key = f"{op.base}({','.join(names)})"
+    return named_outputs(op.base, *names)
+
+
+def named_outputs(base: str, *names: str) -> Any:
+    """The tuple type `torch.return_types.<base>` with these fields; the same type for the same arguments."""
+    key = f"{base}({','.join(names)})"
     if key not in _made:
-        made = namedtuple(op.base, names)  # type: ignore[misc]
+        made = namedtuple(base, names)  # type: ignore[misc]
         made.__module__ = "torch.return_types"
-        base = op.base
 
         def show(self: Any) -> str:
             body = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))

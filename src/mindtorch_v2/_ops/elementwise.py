@@ -285,7 +285,12 @@ for _name in SPECIAL_ALIASES:
     op(f"special_{_name}(Tensor self) -> Tensor", out=True, method=False, namespace="special")
 op("special_round(Tensor self, *, int decimals=0) -> Tensor", out=True, method=False, namespace="special")
 op("special_logit(Tensor self, float? eps=None) -> Tensor", out=True, method=False, namespace="special")
-op("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, method=False, namespace="special")
+for _arguments in (
+    "(Tensor self, Tensor other)",
+    ".other_scalar(Tensor self, Scalar other)",
+    ".self_scalar(Scalar self, Tensor other)",
+):
+    op(f"special_xlogy{_arguments} -> Tensor", out=True, method=False, namespace="special")
 op("special_polygamma(int n, Tensor self) -> Tensor", out=True, method=False, namespace="special")
 op("special_entr(Tensor self) -> Tensor", FLOAT, out=True, method=False, namespace="special")
 op("special_erfcx(Tensor self) -> Tensor", FLOAT, out=True, method=False, namespace="special")

@@ -209,9 +209,10 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """The object as a tensor. `copy` True always copies, False never does, None copies where it must.
+    """The object as a tensor. `copy` True always copies, False never does, None copies where it must. A tensor keeps
+    its history unless `requires_grad` says otherwise.
 
     >>> torch.asarray([1, 2], dtype=torch.float32)
     tensor([1., 2.])
@@ -230,7 +231,15 @@ def asarray(
     if shared is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    if requires_grad is None:
+        requires_grad = shared.requires_grad
+        if requires_grad:
+            warnings.warn(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
+                "Pass requires_grad=False explicitly to get the old behavior and silence this warning.",
+                stacklevel=2,
+            )
     if copy is False and dtype not in (None, shared.dtype):
         raise ValueError(f"can't alias tensor with dtype '{type_word(shared.dtype)}' into dtype '{type_word(dtype)}'.")
     made = (

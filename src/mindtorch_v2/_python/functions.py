@@ -66,7 +66,7 @@ def is_storage(obj: Any) -> bool:
     """
     from .memory_methods import UntypedStorage
 
-    return isinstance(obj, UntypedStorage)
+    return isinstance(getattr(obj, "_untyped_storage", obj), UntypedStorage)  # a typed one holds bytes
 
 
 @overridable
@@ -118,14 +118,17 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def typename(obj: Any) -> str:
-    """The full name of an object's type; of a tensor its legacy type, such as "torch.FloatTensor".
+    """The full name of a class or function, or of an object's type; of a tensor its legacy type, such as
+    "torch.FloatTensor".
 
     >>> torch.typename(torch.tensor([1]))
     'torch.LongTensor'
+    >>> torch.typename(dict)
+    'dict'
     """
     if isinstance(obj, Tensor):
         return obj.type()
-    kind = type(obj)
+    kind = obj if hasattr(obj, "__qualname__") and getattr(obj, "__module__", None) else type(obj)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import _dtype as dt
 from .._dispatch.namespace import public
+from .._dispatch.return_types import named_outputs
 from .._shape import normalize_dim
 from .._tensor import Tensor
 
 __all__ = ["gradient", "histogramdd", "lu", "pca_lowrank", "svd_lowrank", "get_low_rank_basis", "unravel_index"]
-
-
-class Histogram(NamedTuple):
-    """What `histogramdd` returns."""
-
-    hist: Tensor
-    bin_edges: tuple[Tensor, ...]
 
 
 def _slope(y: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
@@ -166,7 +160,7 @@ def histogramdd(
             low, high = low - 0.5, high + 0.5
         edges.append(public.linspace(low, high, count + 1, dtype=input.dtype, device=input.device))
     counts = public._histogramdd_from_bin_tensors(input, edges, weight=weight, density=density)
-    return Histogram(counts, tuple(edges))
+    return named_outputs("histogramdd", "hist", "bin_edges")(counts, tuple(edges))
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:

@@ -22,6 +22,11 @@ class saved_tensors_hooks(modes.Switch):
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
         self._changes = {"saved_hooks": ((pack_hook, unpack_hook),)}
 
+    def __enter__(self) -> None:
+        if modes.state.saved_hooks_error is not None:
+            raise RuntimeError(modes.state.saved_hooks_error)
+        super().__enter__()
+
 
 class save_on_cpu(saved_tensors_hooks):
     """Saves tensors in host memory and brings them back to their device for the backward pass."""
@@ -38,10 +43,22 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class disable_saved_tensors_hooks(modes.Switch):
-    """Within this block, saving a tensor through hooks is an error with the given message."""
+    """Within this block, setting hooks on saved tensors is an error with the given message, and so is beginning the
+    block where such hooks are set.
 
-    _changes = {"saved_hooks": ()}
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with torch.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    RuntimeError: no hooks here
+    """
+
     _special = False
 
     def __init__(self, error_message: str) -> None:
-        self.message = error_message
+        self._changes = {"saved_hooks_error": error_message}
+
+    def __enter__(self) -> None:
+        if modes.state.saved_hooks:
+            raise RuntimeError(self._changes["saved_hooks_error"])
+        super().__enter__()

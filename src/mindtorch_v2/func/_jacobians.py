@@ -41,7 +41,7 @@ def jacrev(
         flat_out, out_spec = tree_flatten(output)
         rows = []
         for k, o in enumerate(flat_out):
-            found = [_row(product, flat_out, out_spec, k, j, len(numbers)) for j in range(o.numel())]
+            found = [_row(product, flat_out, out_spec, k, j) for j in range(o.numel())]
             if not found:
                 found = [tree_map(lambda x: x.reshape([0, *x.shape])[:0], [args[n] for n in numbers])]
             trees = [
@@ -57,14 +57,13 @@ def jacrev(
     return jacobian
 
 
-def _row(product: Callable[..., Any], outputs: Sequence[Any], spec: Any, k: int, j: int, inputs: int) -> list[Any]:
+def _row(product: Callable[..., Any], outputs: Sequence[Any], spec: Any, k: int, j: int) -> list[Any]:
     """The gradients of element `j` of output `k` by all inputs."""
     seeds = [aten.zeros_like(o) for o in outputs]
     flat = aten.zeros(outputs[k].numel(), dtype=outputs[k].dtype, device=outputs[k].device)
     flat[j] = 1
     seeds[k] = flat.reshape(list(outputs[k].shape))
-    found = product(tree_unflatten(seeds, spec))
-    return [found] if inputs == 1 else list(found)
+    return list(product(tree_unflatten(seeds, spec)))
 
 
 def jacfwd(

@@ -196,12 +196,11 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), function) where the function takes a cotangent for every output and gives the products with
-    the Jacobian: one for a single primal, else a tuple. With `has_aux` what `func` returns beside its output comes
-    third.
+    the Jacobian: a tuple with one for every primal. With `has_aux` what `func` returns beside its output comes third.
 
     >>> output, pullback = torch.func.vjp(lambda x: x ** 2, torch.tensor(3.))
     >>> pullback(torch.tensor(1.))
-    tensor(6.)
+    (tensor(6.),)
     """
     with enable_grad():
         inputs = _fresh_inputs(primals)
@@ -229,9 +228,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 )
         with enable_grad():
             found = _products(flat_out, flat_in, given)
-        released = _release(found, flat_in)
-        made = tree_unflatten(released, in_spec)
-        return made[0] if len(primals) == 1 else made
+        return tree_unflatten(_release(found, flat_in), in_spec)
 
     result = _release(output, inputs)
     return (result, product, aux) if has_aux else (result, product)

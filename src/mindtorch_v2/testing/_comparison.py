@@ -77,7 +77,11 @@ def _dense(t: Tensor) -> Any:
 
 def _compare_tensors(actual: Tensor, expected: Tensor, rules: Rules, path: tuple[Any, ...]) -> None:
     if not rules.allow_subclasses and type(actual) is not type(expected):
-        raise _Mismatch(AssertionError, f"The types do not match: {type(actual)} != {type(expected)}.", path)
+        raise _Mismatch(
+            TypeError,
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.",
+            path,
+        )
     _attributes(actual, expected, rules, path)
     if actual.is_meta or expected.is_meta:
         return

@@ -55,6 +55,15 @@ def test_results_belong_to_the_callers_graph() -> None:
         assert not grad(lambda a: (a * weight).sum())(X).requires_grad
 
 
+def test_vjp_gives_a_tuple_also_for_one_primal() -> None:
+    _, back = vjp(torch.sin, X)
+    (only,) = back(torch.ones_like(X))
+    close(only, X.cos())
+    _, back = vjp(lambda tree: tree["a"] * 2, {"a": X})
+    (tree,) = back(torch.ones_like(X))
+    close(tree["a"], torch.full_like(X, 2.0))
+
+
 def test_products_with_the_jacobian() -> None:
     def function(a: Any, b: Any) -> Any:
         return a.sin() * b, {"sum": (a * b).sum()}
@@ -102,7 +111,7 @@ def test_gradients_of_samples() -> None:
     for name in parameters:
         close(found[name], torch.stack([e[name] for e in each]))
     close(vmap(lambda a, t: jvp(torch.sin, (a,), (t,))[1])(M, 2 * M), 2 * M * M.cos())
-    close(vmap(lambda a: vjp(torch.sin, a)[1](a))(M), M * M.cos())
+    close(vmap(lambda a: vjp(torch.sin, a)[1](a)[0])(M), M * M.cos())
 
 
 def test_gradients_through_a_batch() -> None:

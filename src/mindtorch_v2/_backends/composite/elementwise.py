@@ -50,6 +50,8 @@ for _name, _target in SPECIAL_ALIASES.items():
     _alias(f"special_{_name}", _target)
 _alias("special_logit", "logit")
 _alias("special_xlogy", "xlogy.Tensor")
+_alias("special_xlogy.other_scalar", "xlogy.Scalar_Other")
+_alias("special_xlogy.self_scalar", "xlogy.Scalar_Self")
 _alias("special_polygamma", "polygamma")
 
 

@@ -372,10 +372,14 @@ def linalg_lstsq(self: np.ndarray, b: np.ndarray, rcond: float | None, driver: s
     if m > n and driver != "gelsy":
         left = np.abs(np.matmul(self, x) - rhs)
         residuals = (left * left).sum(axis=-2)
+    own = self.shape[:-2]  # ranks and singular values are those of the matrices, however many sides each has
+    count = int(np.prod(own))
     if driver != "gels":
-        ranks = np.array([s[2] for s in solved], np.int64).reshape(batch)
-    if driver in ("gelsd", "gelss"):
-        values = np.array([s[3] for s in solved], nothing.dtype).reshape(*batch, min(m, n))
+        owners = np.broadcast_to(np.arange(count).reshape(own), batch).reshape(-1)
+        first = [solved[i] for i in np.unique(owners, return_index=True)[1]]
+        ranks = np.array([s[2] for s in first], np.int64).reshape(own if len(first) == count else batch)
+        if driver in ("gelsd", "gelss"):
+            values = np.array([s[3] for s in first], nothing.dtype).reshape(*ranks.shape, min(m, n))
     whole = np.empty((*batch, rhs.shape[-1], max(m, n)), x.dtype).swapaxes(-1, -2)
     whole[..., :n, :] = x
     x = whole[..., :n, :]  # LAPACK leaves the solution in the first rows of the right-hand side
