@@ -9,6 +9,7 @@ from . import _return_types
 from ._typing import _bool, _DeviceLike, _DType, _float, _Generator, _int, _Layout, _MemoryFormat, _Number, _str, _TypedConstructor
 from . import accelerator as accelerator
 from . import amp as amp
+from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import classes as classes
@@ -38,6 +39,7 @@ from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quantization as quantization
 from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
@@ -116,8 +118,14 @@ from ._python.numerics import lu as lu
 from ._python.numerics import pca_lowrank as pca_lowrank
 from ._python.numerics import svd_lowrank as svd_lowrank
 from ._python.numerics import unravel_index as unravel_index
+from ._python.quantized_types import per_channel_affine as per_channel_affine
+from ._python.quantized_types import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from ._python.quantized_types import per_channel_symmetric as per_channel_symmetric
+from ._python.quantized_types import per_tensor_affine as per_tensor_affine
+from ._python.quantized_types import per_tensor_symmetric as per_tensor_symmetric
 from ._python.quantized_types import qint32 as qint32
 from ._python.quantized_types import qint8 as qint8
+from ._python.quantized_types import qscheme as qscheme
 from ._python.quantized_types import quint2x4 as quint2x4
 from ._python.quantized_types import quint4x2 as quint4x2
 from ._python.quantized_types import quint8 as quint8

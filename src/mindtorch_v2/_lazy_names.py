@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Modules whose names begin with an underscore and that programs ask for all the same.
 PRIVATE_MODULES = frozenset(
-    {"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor_str", "_utils"}
+    {"_C", "__config__", "_custom_ops", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor_str", "_utils"}
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -19,7 +19,19 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "jit": ("ScriptFunction", "ScriptModule"),
     "_python.lobpcg": ("lobpcg",),
-    "_python.quantized_types": ("qint32", "qint8", "quint2x4", "quint4x2", "quint8"),
+    "_python.quantized_types": (
+        "per_channel_affine",
+        "per_channel_affine_float_qparams",
+        "per_channel_symmetric",
+        "per_tensor_affine",
+        "per_tensor_symmetric",
+        "qint32",
+        "qint8",
+        "qscheme",
+        "quint2x4",
+        "quint4x2",
+        "quint8",
+    ),
     "_python.tensor_str": ("set_printoptions",),
     "_door": ("install_as_torch",),
     "serialization": ("save", "load"),

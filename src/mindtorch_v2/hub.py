@@ -323,3 +323,41 @@ def help(
     """The docstring of a function of a repository's hubconf.py."""
     folder = _folder_of(github, source, trust_repo, force_reload, True, skip_validation)
     return _entry(_entries(folder), model).__doc__
+
+
+class _QuietProgress:
+    """Stands for tqdm's bar where tqdm is not installed: iterates and counts, and prints nothing."""
+
+    def __init__(self, iterable: Any = None, total: Any = None, **options: Any) -> None:
+        self.iterable, self.total, self.n = iterable, total, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.iterable:
+            yield item
+            self.n += 1
+
+    def update(self, n: int = 1) -> None:
+        """Counts."""
+        self.n += n
+
+    def __enter__(self) -> _QuietProgress:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def set_description(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is printed."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        return _QuietProgress
+    return tqdm

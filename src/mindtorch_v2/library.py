@@ -13,6 +13,7 @@ from ._library.registry import define as _define
 from ._library.registry import find as _find
 from ._library.registry import forget as _forget
 from ._library.registry import kernel_key as _kernel_key
+from ._library.registry import set_fake as _set_fake
 
 __all__ = [
     "CustomOpDef",
@@ -20,6 +21,7 @@ __all__ = [
     "custom_op",
     "define",
     "fallthrough_kernel",
+    "get_ctx",
     "impl",
     "impl_abstract",
     "infer_schema",
@@ -164,13 +166,40 @@ def register_fake(
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _find_op(op).fake = function
+        if isinstance(op, str) and not op.startswith("aten::"):
+            _set_fake(op, function)
+        else:
+            _find_op(op).fake = function
         return function
 
     return register if func is None else register(func)
 
 
 impl_abstract = register_fake
+
+
+class FakeImplCtx:
+    """What `get_ctx` gives to a shape function."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:  # noqa: A002 - PyTorch's names
+        """Refused: a size that depends on data is not known without data, and there are no symbolic sizes."""
+        raise NotImplementedError(
+            "new_dynamic_size: sizes are numbers here, and this one depends on data that a meta tensor does not have"
+        )
+
+    create_unbacked_symint = new_dynamic_size
+
+
+def get_ctx() -> FakeImplCtx:
+    """For a function registered by `register_fake`: whom it asks for sizes that depend on data. They are refused here.
+
+    >>> try:
+    ...     torch.library.get_ctx().new_dynamic_size()
+    ... except NotImplementedError as error:
+    ...     print(str(error).partition(":")[0])
+    new_dynamic_size
+    """
+    return FakeImplCtx()
 
 
 def register_autograd(

@@ -4,17 +4,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from ._dispatch.packets import OpOverload, OpOverloadPacket, aten
+from ._library.registry import accept_early_fakes as _accept_early_fakes
 from ._library.registry import namespace as _namespace
 
 __all__ = ["OpOverload", "OpOverloadPacket", "aten", "load_library", "loaded_libraries", "profiler"]
 loaded_libraries: set[str] = set()
 
 
-def load_library(path: str) -> NoReturn:
-    """Refused: libraries of operators are compiled against PyTorch."""
+def load_library(path: Any) -> None:
+    """Defines the operators of a library that this package has written itself, such as torchaudio's; all others are
+    refused, since they are compiled against PyTorch. After a refusal, shape functions for operators that are not there
+    may be registered, as a package does whose library may be missing: they wait for the operator.
+    """
+    from ._library.known import define_library
+
+    if define_library(path):
+        loaded_libraries.add(str(path))
+        return
+    _accept_early_fakes()
     raise OSError(
         f"Could not load this library: {path}. Libraries of operators are compiled against PyTorch's own; write "
         "operators in "

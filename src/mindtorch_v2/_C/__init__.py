@@ -16,6 +16,7 @@ _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_mkl = has_mps = has_mkldnn = has_openmp = False
 _has_distributed = False
 _SUBMODULES = ("_autograd", "_nn", "_profiler")
+_DISPATCH_KEYS = ("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard")
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -87,6 +88,8 @@ def _set_worker_signal_handlers() -> None:
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
+    if name in _DISPATCH_KEYS:
+        return getattr(import_module(f"{__name__}._dispatch_keys"), name)
     if name == "Generator":
         return import_module("..", __name__).Generator
     if name == "_LinAlgError":
@@ -95,4 +98,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, "Generator", "_LinAlgError"})
+    return sorted({*globals(), *_SUBMODULES, *_DISPATCH_KEYS, "Generator", "_LinAlgError"})

@@ -208,6 +208,25 @@ def namespace(name: str) -> Namespace:
     return _spaces.setdefault(name, Namespace(name))
 
 
+_early_fakes: dict[str, Callable[..., Any]] = {}  # shape functions of operators that are not defined yet
+_accepts_early_fakes = False
+
+
+def accept_early_fakes() -> None:
+    """From now on a shape function may come before its operator: a compiled library that would have defined operators
+    was refused, and what a package says about them must not end its import."""
+    global _accepts_early_fakes
+    _accepts_early_fakes = True
+
+
+def set_fake(name: str, function: Callable[..., Any]) -> None:
+    """Gives an operator its shape function."""
+    if _accepts_early_fakes and name.removesuffix(".default") not in OPERATORS:
+        _early_fakes[name.removesuffix(".default")] = function
+    else:
+        find(name).fake = function
+
+
 def define(space: str, declaration: str) -> CustomOp:
     """Adds an operator; RuntimeError if it exists."""
     made = CustomOp(space, declaration)
@@ -217,6 +236,7 @@ def define(space: str, declaration: str) -> CustomOp:
             "overload's schema should only be registered with a single call to def()."
         )
     OPERATORS[made.qualified_name] = made
+    made.fake = _early_fakes.pop(made.qualified_name, None)
     return made
 
 

@@ -37,3 +37,29 @@ quint8 = _Quantized("quint8", 1, 13, "QUInt8")
 qint32 = _Quantized("qint32", 4, 14, "QInt32")
 quint4x2 = _Quantized("quint4x2", 1, 16, "QUInt4x2")
 quint2x4 = _Quantized("quint2x4", 1, 17, "QUInt2x4")
+
+
+class qscheme:
+    """How a scale and a zero point belong to numbers: for all of a tensor, or for each channel. A name only.
+
+    >>> torch.per_tensor_affine
+    torch.per_tensor_affine
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+per_tensor_affine = qscheme("per_tensor_affine")
+per_channel_affine = qscheme("per_channel_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")

@@ -34,6 +34,17 @@ def _forward_from_src(src: str, globals: dict[str, Any]) -> Any:
     return space["forward"]
 
 
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in `meta`: what copies of a module keep
+
+
+class _CodeOnlyModule(Module):
+    """A module that has the attributes it is given, and no code. Copies of graph modules begin with one."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
+
+
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
     """Gives `to_module` what stands at a path of the other module; tensors that are no parameters become buffers."""
     from .._tensor import Parameter, Tensor

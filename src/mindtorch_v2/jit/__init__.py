@@ -51,6 +51,7 @@ from ._settings import (
     wait,
 )
 
+_script_if_tracing = script_if_tracing  # torchvision decorates with it
 __all__ = [
     "Attribute",
     "CompilationUnit",

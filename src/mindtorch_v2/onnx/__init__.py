@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -36,12 +37,32 @@ def export(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError(f"torch.onnx.export: {_WHY}")
 
 
+_symbolics: dict[tuple[str, int], Any] = {}  # what programs registered, by operator and opset
+
+
+def _check_symbolic_name(name: str, what: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_]+::[A-Za-z0-9_]+", name):
+        raise ValueError(
+            f"Failed to {what} operator {name}. The symbolic name must match the format domain::name, and should start "
+            "with a letter and contain only alphanumerical characters"
+        )
+
+
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:
-    """Kept nowhere: it says how an operator is exported, and nothing is exported."""
+    """Remembers how a program wants an operator exported, for `unregister_custom_op_symbolic`. Nothing calls it:
+    `export` is refused.
+
+    >>> torch.onnx.register_custom_op_symbolic("mylib::mine", lambda g, x: g.op("Mine", x), 11)
+    >>> torch.onnx.unregister_custom_op_symbolic("mylib::mine", 11)
+    """
+    _check_symbolic_name(symbolic_name, "register")
+    _symbolics[symbolic_name, opset_version] = symbolic_fn
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """The same."""
+    """Forgets it; what nobody registered is forgotten already."""
+    _check_symbolic_name(symbolic_name, "unregister")
+    _symbolics.pop((symbolic_name, opset_version), None)
 
 
 class OperatorExportTypes(enum.Enum):
@@ -90,6 +111,6 @@ class TensorProtoDataType(enum.IntEnum):
 
 
 def __getattr__(name: str) -> Any:
-    if name == "operators":
+    if name in ("operators", "symbolic_helper") or re.fullmatch(r"symbolic_opset(9|1[0-2])", name):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torch.onnx' has no attribute '{name}'")

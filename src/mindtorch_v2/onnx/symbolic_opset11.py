@@ -1,0 +1,7 @@
+"""Functions of opset 11, by name: they raise when they are called."""
+
+from __future__ import annotations
+
+from ._refusals import is_operator, refusals
+
+__getattr__ = refusals("torch.onnx.symbolic_opset11", is_operator)
