@@ -16,7 +16,7 @@ from mindtorch_v2.profiler.load.reader import load_trace
 from mindtorch_v2.profiler.record.kinds import Kind
 
 from ..profiler.load.damage import damaged
-from ..profiler.load.test_reader import arrow, gpu_events, write, x
+from ..profiler.load.traces import arrow, gpu_events, write, x
 
 pytestmark = pytest.mark.skipif(native_reader._native is None, reason="not built, or switched off")
 TABLES = ("strings", "inputs", "threads", "modules", "metadata")

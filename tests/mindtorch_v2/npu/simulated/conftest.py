@@ -100,3 +100,9 @@ def run_script():
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def never_on_the_cpu(monkeypatch):
+    """An operator that the NPU lacks fails instead of running on the CPU."""
+    monkeypatch.setenv("MINDTORCH_NPU_FALLBACK", "error")

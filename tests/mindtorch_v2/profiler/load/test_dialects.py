@@ -12,7 +12,7 @@ from mindtorch_v2.profiler import load
 from mindtorch_v2.profiler.record.kinds import Kind
 from mindtorch_v2.profiler.store.join import concat
 
-from .test_reader import PID, TID, gpu_events, named, write, x
+from .traces import PID, TID, gpu_events, named, write, x
 
 
 def slices(path):

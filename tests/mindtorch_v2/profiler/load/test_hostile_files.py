@@ -28,7 +28,7 @@ from mindtorch_v2.profiler.store import storefile
 from ..hand_made import E, M, make_store, tensors
 from .damage import damaged
 from .test_dialects import dialect
-from .test_reader import BACK, PID, gpu_events, write, x
+from .traces import BACK, PID, gpu_events, write, x
 
 
 def use(profile, folder) -> None:

@@ -13,7 +13,7 @@ from mindtorch_v2.profiler.load import native_reader, nesting
 from mindtorch_v2.profiler.record.descriptions import InputDescription
 from mindtorch_v2.profiler.store.input_texts import InputTexts
 
-from .test_reader import write, x
+from .traces import write, x
 
 READERS = ["native", "python"] if native_reader._native is not None else ["python"]
 WHOLE = {"Input_Dims": [[2, 3], []], "Input_Strides": [[3, 1], []], "Input_type": ["float", "Scalar"]}

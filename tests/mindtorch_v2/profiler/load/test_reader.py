@@ -2,175 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import math
-import random
 
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.profiler import ProfileFileError, load
+from mindtorch_v2.profiler import load
 from mindtorch_v2.profiler.export import chrome_trace
-from mindtorch_v2.profiler.load import json_stream
 from mindtorch_v2.profiler.record.kinds import Flag, Kind
 
 from ..export.trace_rules import assert_trace_is_sound
 from ..export.trace_rules import load as load_json
 from ..hand_made import E, M, make_store, tensors
-
-PID, TID, BACK = 500, 500, 501
-BASE = 1_735_632_360_000_000_000
-
-
-def x(cat, name, ts, dur, pid=PID, tid=TID, **args):
-    return {
-        "ph": "X",
-        "cat": cat,
-        "name": name,
-        "pid": pid,
-        "tid": tid,
-        "ts": ts,
-        "dur": dur,
-        "args": {key.replace("_", " ") if key[0].isupper() else key: value for key, value in args.items()},
-    }
-
-
-def arrow(ph, number, ts, cat="ac2g", **more):
-    return {"ph": ph, "id": number, "pid": PID, "tid": TID, "ts": ts, "cat": cat, "name": cat, **more}
-
-
-def named(name, pid, tid, text):
-    return {
-        "ph": "M",
-        "name": name,
-        "pid": pid,
-        "tid": tid,
-        "ts": 0,
-        "args": {"labels" if name == "process_labels" else "name": text},
-    }
-
-
-def gpu_events(runtime="cuda", stream=7, external=True):
-    """A training step: two kernels and a copy under operators, one kernel under an annotation alone, one under
-    nothing.
-    """
-
-    def ids(op, correlation):
-        return {"External_id": op if external else correlation, "correlation": correlation}
-
-    return [
-        named("process_name", PID, 0, "python3"),
-        named("thread_name", PID, TID, f"thread {TID} (python3)"),
-        named("thread_name", PID, BACK, f"thread {BACK} (pt_autograd_0)"),
-        named("process_labels", 0, 0, "GPU 0"),
-        named("thread_name", 0, stream, f"stream {stream} "),
-        x("user_annotation", "ProfilerStep#4", 0.0, 100.5, External_id=1, Ev_Idx=0),
-        x(
-            "cpu_op",
-            "aten::linear",
-            1.0,
-            20.0,
-            External_id=2,
-            Sequence_number=7,
-            Fwd_thread_id=0,
-            Ev_Idx=1,
-            Input_Dims=[[2, 3], [4, 3], []],
-            Input_type=["float", "float", "Scalar"],
-            Concrete_Inputs=["", "", "1."],
-        ),
-        x("cpu_op", "aten::addmm", 2.0, 18.0, External_id=3, Sequence_number=7, Fwd_thread_id=0, Ev_Idx=2),
-        x(f"{runtime}_runtime", "cudaLaunchKernel", 5.0, 2.0, **ids(3, 901), cbid=211),
-        arrow("s", 901, 5.0),
-        x(
-            "kernel",
-            "gemm<float, 4>",
-            30.0,
-            12.25,
-            0,
-            stream,
-            **ids(3, 901),
-            device=0,
-            stream=stream,
-            grid=[2, 1, 1],
-            block=[32, 1, 1],
-        ),
-        arrow("f", 901, 30.0, bp="e"),
-        x("cpu_op", "aten::copy_", 21.5, 5.0, External_id=4, Ev_Idx=3),
-        x(f"{runtime}_runtime", "cudaMemcpyAsync", 22.0, 3.0, **ids(4, 902)),
-        x(
-            "gpu_memcpy",
-            "Memcpy HtoD (Pageable -> Device)",
-            43.0,
-            4.0,
-            0,
-            stream,
-            **ids(4, 902),
-            device=0,
-            stream=stream,
-            bytes=1024,
-        ),
-        x(f"{runtime}_runtime", "cudaLaunchKernel", 28.0, 1.0, **ids(0, 903)),
-        x("kernel", "triton_fused", 50.0, 3.0, 0, stream, **ids(0, 903), device=0, stream=stream),
-        x(
-            "cpu_op",
-            "autograd::engine::evaluate_function: AddmmBackward0",
-            60.0,
-            20.0,
-            tid=BACK,
-            External_id=5,
-            Sequence_number=7,
-            Fwd_thread_id=1,
-        ),
-        x("cpu_op", "AddmmBackward0", 61.0, 18.0, tid=BACK, External_id=6, Sequence_number=7, Fwd_thread_id=1),
-        x("cpu_op", "aten::mm", 62.0, 10.0, tid=BACK, External_id=7),
-        x(f"{runtime}_runtime", "cudaLaunchKernel", 64.0, 2.0, tid=BACK, **ids(7, 904)),
-        x(
-            "kernel",
-            "gemm<float, 4>",
-            70.0,
-            8.0,
-            0,
-            stream,
-            **ids(7, 904),
-            device=0,
-            stream=stream,
-            grid=[2, 1, 1],
-            block=[32, 1, 1],
-        ),
-        x("kernel", "second of a graph", 78.0, 1.0, 0, stream, **ids(7, 904), device=0, stream=stream),
-        x("gpu_memset", "Memset (Device)", 79.5, 0.5, 0, stream, correlation=999, device=0, stream=stream),
-        x(f"{runtime}_runtime", "cudaDeviceSynchronize", 90.0, 5.0, **ids(0, 905)),
-        x("cuda_sync", "Context Sync", 91.0, 4.0, 0, -1, **ids(0, 905), device=0, stream=-1),
-        x("gpu_user_annotation", "ProfilerStep#4", 30.0, 50.0, 0, stream, External_id=1),
-        x("overhead", "Activity Buffer Request", 3.0, 1.0, -1, 0),
-        x("Trace", "PyTorch Profiler (0)", 0, 101, "Spans", "PyTorch Profiler", Op_count=0),
-        {
-            "ph": "i",
-            "s": "g",
-            "name": "Iteration Start: PyTorch Profiler",
-            "pid": "Traces",
-            "tid": "Trace PyTorch Profiler",
-            "ts": 0,
-        },
-        {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 110},
-    ]
-
-
-def write(path, events, **head):
-    trace = {
-        "schemaVersion": 1,
-        "deviceProperties": [{"id": 0, "name": "GPU"}],
-        "distributedInfo": {"rank": 3},
-        "traceEvents": events,
-        "traceName": "x.json",
-        "displayTimeUnit": "ms",
-        "baseTimeNanoseconds": BASE,
-        **head,
-    }
-    data = json.dumps(trace).encode()
-    path.write_bytes(gzip.compress(data) if path.name.endswith("gz") else data)
-    return path
+from .traces import BACK, BASE, PID, TID, gpu_events, named, write, x
 
 
 def device_times(profile):
@@ -324,6 +168,44 @@ def test_nanoseconds_since_1970(tmp_path):
     assert store.end_ns.tolist() == [1695835542514271124] * 2 and store.inputs[0].keywords == (("x", 0.5),)
 
 
+def rows(source):
+    """What averages say, by name and shapes."""
+    return [
+        (
+            r.key,
+            r.count,
+            r.cpu_time_total,
+            r.self_cpu_time_total,
+            r.cpu_memory_usage,
+            r.flops,
+            r.is_user_annotation,
+            r.input_shapes,
+        )
+        for r in source.key_averages(group_by_input_shape=True)
+    ]
+
+
+def facts(source):
+    """What events say; times from the first one on."""
+    return [
+        (
+            e.name,
+            e["start_ns"] - source.events()[0]["start_ns"],
+            e["step"],
+            e.sequence_nr,
+            e.fwd_thread,
+            e.thread,
+            e.flow_id,
+            e.scope,
+            e["kind"],
+            e.concrete_inputs,
+            e.structured_input_strides,
+            e.cpu_parent and e.cpu_parent.name,
+        )
+        for e in source.events()
+    ]
+
+
 def test_our_own_trace_comes_back(tmp_path):
     with torch.profiler.profile(
         record_shapes=True,
@@ -343,41 +225,7 @@ def test_our_own_trace_comes_back(tmp_path):
         and (loaded.record_shapes, loaded.profile_memory, loaded.with_stack, loaded.with_flops) == (True,) * 4
     )
 
-    def rows(source):
-        return [
-            (
-                r.key,
-                r.count,
-                r.cpu_time_total,
-                r.self_cpu_time_total,
-                r.cpu_memory_usage,
-                r.flops,
-                r.is_user_annotation,
-                r.input_shapes,
-            )
-            for r in source.key_averages(group_by_input_shape=True)
-        ]
-
     assert rows(loaded) == rows(prof)
-
-    def facts(source):
-        return [
-            (
-                e.name,
-                e["start_ns"] - source.events()[0]["start_ns"],
-                e["step"],
-                e.sequence_nr,
-                e.fwd_thread,
-                e.thread,
-                e.flow_id,
-                e.scope,
-                e["kind"],
-                e.concrete_inputs,
-                e.structured_input_strides,
-                e.cpu_parent and e.cpu_parent.name,
-            )
-            for e in source.events()
-        ]
 
     assert facts(loaded) == facts(prof)
     loaded.export_chrome_trace(tmp_path / "u.json.gz")
@@ -447,102 +295,6 @@ def test_a_plain_list(tmp_path):
 
     build_events(store).export_chrome_trace(tmp_path / "list.json")
     assert [(e.name, e.cpu_time_total) for e in load(tmp_path / "list.json").events()] == [("a", 1.0), ("b", 0.1)]
-
-
-# ---- damage
-# -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text, problem",
-    [
-        ('{"a": 1}', "it has no list"),
-        ('{"traceEvents": [{"ph":"X"', "ends in the middle"),
-        ('{"traceEvents": []} x', "something follows"),
-        ('{"traceEvents": [{"ph":"X",}]}', "not valid JSON at character"),
-        ('{"traceEvents": [3]}', "event 0 of the trace"),
-        ("[[]]", "event 0"),
-        ('[{"ph":"X","name":"a","pid":1,"tid":1}]', "lacks 'ts'"),
-        ('[{"ph":"X","name":3,"pid":1,"tid":1,"ts":1}]', "event 0"),
-        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":"x"}]', "a time is no number"),
-        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1e300}]', "too large"),
-        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":99999999999999999999999}]', "too large"),
-        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":NaN}]', "too large"),
-        (
-            '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"correlation":99999999999999999999999}}]',
-            "make no sense",
-        ),
-        ('[{"ph":"B","name":"a","pid":1,"tid":1,"ts":1}]', "is not supported"),
-        ('[{"ph":"X","name":"a","pid":[],"tid":1,"ts":1}]', "event 0"),
-        (
-            '[{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"Addr":1,"Bytes":1,"Device Type":77}}]',
-            "unknown device",
-        ),
-        ("[" * 100_000, ""),
-        ('{"a":' * 100_000, ""),
-        ('{"traceEvents": [' + '"' + "x" * 1000, "ends in the middle"),
-        ("{3: 4}", "key was expected"),
-    ],
-)
-def test_what_is_no_trace(tmp_path, text, problem):
-    (tmp_path / "t.json").write_text(text)
-    with pytest.raises(ProfileFileError) as caught:
-        load(tmp_path / "t.json")
-    assert str(tmp_path / "t.json") in str(caught.value) and problem in str(caught.value)
-
-
-def test_damaged_compression(tmp_path):
-    data, rng = write(tmp_path / "t.json.gz", gpu_events()).read_bytes(), random.Random(3)
-    for place in rng.sample(range(10, len(data)), 150):
-        damaged = bytearray(data)
-        damaged[place] ^= rng.randrange(1, 256)
-        (tmp_path / "d").write_bytes(damaged)
-        with pytest.raises(ProfileFileError):
-            load(tmp_path / "d")
-    for length in (2, 9, 15, len(data) // 2, len(data) - 1):
-        (tmp_path / "d").write_bytes(data[:length])
-        with pytest.raises(ProfileFileError):
-            load(tmp_path / "d")
-
-
-def test_damaged_text_is_read_or_refused(tmp_path):
-    """Damage to plain text cannot always be noticed, but nothing breaks."""
-    data, rng = write(tmp_path / "t.json", gpu_events()).read_bytes(), random.Random(4)
-    for _ in range(300):
-        damaged = bytearray(data)
-        for _ in range(rng.randrange(1, 4)):
-            damaged[rng.randrange(len(data))] = rng.randrange(256)
-        (tmp_path / "d").write_bytes(damaged)
-        try:
-            prof = load(tmp_path / "d")
-        except ProfileFileError:
-            continue
-        prof.table()
-        prof.export_chrome_trace(tmp_path / "again.json")
-        json.loads((tmp_path / "again.json").read_text())
-
-
-@pytest.mark.parametrize("piece", [1, 7, 64, 1000])
-def test_pieces_of_any_size(tmp_path, monkeypatch, piece):
-    path = write(tmp_path / "t.json", gpu_events())
-    whole = load(path)
-    monkeypatch.setattr(json_stream, "_PIECE", piece)
-    in_pieces = load(path)
-    assert in_pieces.store == whole.store and in_pieces.store.metadata == whole.store.metadata
-
-
-def test_a_broken_file_is_read_in_pieces_that_grow(tmp_path, monkeypatch):
-    """A value that does not end is looked at again with every piece; pieces double, so that the work stays linear in
-    the file's size.
-    """
-    size, piece, reads = 5_000_000, 1000, []
-    read_on = json_stream._Stream._read_on
-    monkeypatch.setattr(json_stream, "_PIECE", piece)
-    monkeypatch.setattr(json_stream._Stream, "_read_on", lambda self: reads.append(1) or read_on(self))
-    (tmp_path / "t.json").write_text('{"traceEvents": ["' + "x" * size)
-    with pytest.raises(ProfileFileError):
-        list(json_stream.read_trace(tmp_path / "t.json"))
-    assert len(reads) <= math.log2(size / piece) + 4
 
 
 def test_several_processes_stay_apart(tmp_path):
