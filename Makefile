@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop perfetto programs programs-quick browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test format test-fallback test-narrow test-onednn check wheel bench record abi oracle interop perfetto programs programs-quick browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,16 @@ test-fallback: $(VENV)/.dev ## run the operators' and the profiler's tests witho
 test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, then as on one without AVX-512
 	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
 	$(BIN)/python scripts/narrow_cpu.py Haswell -m pytest -n auto $(NUMERIC_TESTS)
+
+# An environment of its own for the library alone, so that the other tests go without it.
+.venv-onednn/.done: pyproject.toml
+	$(PYTHON) -m venv .venv-onednn
+	.venv-onednn/bin/pip install --quiet --disable-pip-version-check --no-deps onednn-cpu-gomp
+	@touch $@
+
+test-onednn: $(VENV)/.dev .venv-onednn/.done ## run numerical tests with oneDNN before the kernels, on two threads
+	OMP_NUM_THREADS=2 MINDTORCH_ONEDNN=$(CURDIR)/.venv-onednn/lib/libdnnl.so.3 $(BIN)/python -m pytest -n auto \
+	  $(addprefix tests/mindtorch_v2/,backends/test_onednn.py oracle/test_oracle.py test_models.py)
 
 PYTHON_FILES := src tests scripts benchmarks examples ascend_sim setup.py
 
@@ -186,4 +196,4 @@ programs-quick: $(VENV)/.base ## the programs among them that need no library
 	$(BIN)/python scripts/programs/run.py --door --families plain
 
 clean: ## remove environments and caches
-	rm -rf .venv .venv-programs dist .venv-bench .venv-oracle .venv-interop .venv-perfetto .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-programs .venv-onednn dist .venv-bench .venv-oracle .venv-interop .venv-perfetto .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -347,3 +347,49 @@ def test_backends_mkldnn_tells_and_switches() -> None:
     with torch.backends.mkldnn.flags(enabled=False):
         assert _used(lambda: x @ x)[1] == 0
     assert _used(lambda: x @ x)[1] == 1
+
+
+THREADS = """
+import os
+import mindtorch_v2 as t
+from mindtorch_v2._backends.onednn import library
+t.set_num_threads(3)
+def work():
+    x, w = t.ones(4, 32, 16, 16, requires_grad=True), t.ones(32, 32, 3, 3, requires_grad=True)
+    t.nn.functional.conv2d(x, w, padding=1).sum().backward()
+    return w.grad[0, 0, 1, 1].item()
+first = work()
+print(library.native.works_on_own_threads(), first, flush=True)
+child = os.fork()
+if child == 0:
+    print(work(), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@needs_library
+def test_the_library_works_on_the_package_s_threads_in_a_forked_child_too() -> None:
+    done = _run(THREADS, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    own_threads, first, after_fork = done.stdout.split()
+    assert first == after_fork == "1024.0", done.stderr
+    assert own_threads == "True" or library.version() != (3, 2, 0)  # the wheel's; other builds may have another OpenMP
+
+
+@needs_library
+def test_teams_of_more_threads_than_processors_meet_at_barriers(own: Any) -> None:
+    """Gradients of weights are summed by several threads that wait for each other."""
+    x, w, before = _values(1, 3, 3, 12, 12), _values(2, 16, 3, 7, 7).requires_grad_(), torch.get_num_threads()
+
+    def gradient() -> Any:
+        return torch.autograd.grad(F.conv2d(x, w, stride=2, padding=3).square().sum(), w)[0]
+
+    want = own(gradient)
+    try:
+        torch.set_num_threads(5)
+        for _ in range(30):
+            got = gradient()
+            scale = float(want.abs().max())
+            assert float((got - want).abs().max()) <= CONFIDENCE * 2 * (108 + 147) * UNIT[torch.float32] * scale
+    finally:
+        torch.set_num_threads(before)

@@ -118,6 +118,8 @@ void run_loop(loop_function loop, const void *job, Py_ssize_t count, double nano
 Py_ssize_t thread_slot(void);
 Py_ssize_t thread_slots(void);
 
+extern const struct Teams THREAD_TEAMS; /* see common/teams.h */
+
 int threads_init(void);
 int threads_get(void);
 void threads_set(int count);

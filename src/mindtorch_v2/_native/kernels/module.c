@@ -4,6 +4,7 @@
 #include "common/enums.h"
 #include "common/kernel_objects.h"
 #include "common/sources.h"
+#include "common/teams.h"
 
 #include <stdlib.h>
 
@@ -98,7 +99,10 @@ static int module_exec(PyObject *module)
     if (add_kernels(module, &KERNELS) < 0 || arrays_init() < 0 || threads_init() < 0
         || EXPORT_CODES(module, "REDUCTIONS", reductions) < 0)
         return -1;
-    return add_sources(module);
+    PyObject *teams = PyCapsule_New((void *)&THREAD_TEAMS, TEAMS_CAPSULE, NULL);
+    int failed = teams == NULL || PyModule_AddObjectRef(module, "teams", teams) < 0;
+    Py_XDECREF(teams);
+    return failed ? -1 : add_sources(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {

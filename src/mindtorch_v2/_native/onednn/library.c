@@ -14,6 +14,7 @@ static atomic_int wanted = 1;
 static atomic_bool forked; /* libgomp's threads do not survive a fork: the child works alone */
 static _Thread_local int told;
 static void (*omp_set_threads)(int);
+static bool own_threads; /* it works on this package's threads instead of OpenMP's */
 
 void library_set_finder(PyObject *function)
 {
@@ -74,6 +75,7 @@ int library_load(const char *path)
         || dnnl.primitive_attr_set_scratchpad_mode(attributes, SCRATCHPAD_BY_USER)
         || pthread_atfork(NULL, NULL, after_fork))
         return refuse(path, "it cannot be set up on this machine");
+    own_threads = openmp_replace(library);
     loaded = true;
     return 0;
 }
@@ -85,10 +87,22 @@ void library_set_threads(int count)
 
 int library_threads(void)
 {
-    int count = atomic_load(&forked) || omp_set_threads == NULL ? 1 : atomic_load(&wanted);
-    if (told != count && omp_set_threads != NULL) { /* OpenMP keeps the number per thread */
+    if (own_threads)
+        return openmp_limit();
+    return atomic_load(&forked) || omp_set_threads == NULL ? 1 : atomic_load(&wanted);
+}
+
+bool library_has_own_threads(void)
+{
+    return own_threads;
+}
+
+void library_use_threads(int count)
+{
+    if (own_threads)
+        openmp_use(count);
+    else if (told != count && omp_set_threads != NULL) { /* OpenMP keeps the number per thread */
         omp_set_threads(count);
         told = count;
     }
-    return count;
 }

@@ -89,6 +89,13 @@ static PyObject *clear_plans(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *works_on_own_threads(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(library_has_own_threads());
+}
+
 static PyMethodDef methods[] = {
     {"set_finder", set_finder, METH_O, "What loads the library when it is first needed, and tells whether it did."},
     {"load", load, METH_O, "Opens the library at this path; its version. OSError says why that cannot be done."},
@@ -96,6 +103,8 @@ static PyMethodDef methods[] = {
     {"set_enabled", set_enabled, METH_O, "Whether kernels try oneDNN; returns what was set before."},
     {"plans", plans, METH_NOARGS,
      "The plans that are kept: (implementation, count of reorders, bytes of scratch memory)."},
+    {"works_on_own_threads", works_on_own_threads, METH_NOARGS,
+     "Whether the library works on this package's threads instead of OpenMP's."},
     {"clear_plans", clear_plans, METH_NOARGS, "Drops all plans."},
     {NULL, NULL, 0, NULL},
 };

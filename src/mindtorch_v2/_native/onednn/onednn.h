@@ -28,7 +28,14 @@ void library_set_finder(PyObject *function); /* is called once: loads the librar
 bool library_is_ready(void);                 /* looks for it the first time; also false with an error set */
 int library_load(const char *path);          /* 0, or -1 with a Python error that says why not */
 void library_set_threads(int count);
-int library_threads(void); /* for calls of this thread; also tells the library so */
+int library_threads(void);           /* how many threads the next call may use */
+void library_use_threads(int count); /* what the library is told of in this thread */
+bool library_has_own_threads(void);  /* whether those are this package's instead of OpenMP's */
+
+/* --- OpenMP */
+bool openmp_replace(void *library); /* whether the library's parallel regions are now teams of this package's threads */
+int openmp_limit(void);
+void openmp_use(int count);
 
 /* --- operands
  * ----------------------------------------------------------------------------------------------------------- */
@@ -79,6 +86,7 @@ void key_add(Key *key, int64_t word);
 void key_add_double(Key *key, double value);
 void job_add(Job *job, int argument, View *view, bool output, bool fixed);
 
+/* Also chooses the number of threads. */
 Plan *plan_find(Job *job);                /* borrowed; NULL where the library has nothing good for it */
 int plan_run(Plan *plan, const Job *job); /* 0, or -1 with an error */
 PyObject *plans_describe(void);           /* a list of (implementation, reorders, scratch bytes) */

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 4096, CAPACITY = 1024, ALIGNMENT = 64 };
+enum { SLOTS = 4096, CAPACITY = 1024, ALIGNMENT = 64, THREADS_WORD = 1 };
 
 typedef struct {
     Handle given, wanted; /* given: of the array; wanted: of the primitive, NULL where it takes the array as it is */
@@ -265,7 +265,8 @@ Plan *plan_find(Job *job)
 {
     if (job->key.count == MAX_KEY || !library_is_ready())
         return NULL;
-    job->key.words[1] = library_threads();
+    job->key.words[THREADS_WORD] = library_threads();
+    library_use_threads((int)job->key.words[THREADS_WORD]);
     uint64_t hash = hash_of(&job->key);
     Plan *plan = lookup(&job->key, hash);
     if (plan == NULL)
@@ -353,7 +354,7 @@ int plan_run(Plan *plan, const Job *job)
     int failed;
     plan->users++;
     Py_BEGIN_ALLOW_THREADS;
-    library_threads();
+    library_use_threads((int)plan->words[THREADS_WORD]);
     failed = run(plan, job, scratch);
     Py_END_ALLOW_THREADS;
     if (--plan->users == 0 && plan->dropped)
