@@ -1,4 +1,4 @@
-"""Saving and loading in PyTorch's zip checkpoint format: `torch.save`, `torch.load`."""
+"""Saving and loading in PyTorch's checkpoint formats: `torch.save`, `torch.load`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ import numpy as np
 from . import _accelerators, _device
 from ._files import atomic_file
 from ._python.memory_methods import UntypedStorage
+from ._serialization import legacy
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
-from ._serialization.pickler import CheckpointPickler
+from ._serialization.pickler import CheckpointPickler, LegacyPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
 from ._tensor import wrap
 
@@ -68,17 +69,18 @@ def save(
     >>> torch.load(file)
     {'w': tensor([1, 2])}
     """
-    if pickle_module is not pickle or not _use_new_zipfile_serialization:
-        raise ValueError("only the standard pickle module and the zip format are supported")
+    if pickle_module is not pickle:
+        raise ValueError("only the standard pickle module is supported")
+    write = _write if _use_new_zipfile_serialization else _write_legacy
     if isinstance(f, (str, os.PathLike)):
         path = os.fsdecode(f)
         folder = os.path.dirname(path)
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         with atomic_file(path, sync=True, seekable=True) as out:
-            _write(obj, out, folder_name(path), pickle_protocol)
+            write(obj, out, folder_name(path), pickle_protocol)
     else:
-        _write(obj, f, "archive", pickle_protocol)
+        write(obj, f, "archive", pickle_protocol)
 
 
 def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
@@ -98,6 +100,43 @@ def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
     archive.write("version", b"3\n")
     archive.write(".data/serialization_id", str(int.from_bytes(digest.digest(), "little") % 10**40).zfill(40).encode())
     archive.close()
+
+
+def _write_legacy(obj: Any, out: Any, folder: str, protocol: int) -> None:
+    """The format before PyTorch 1.6."""
+    buffer = io.BytesIO()
+    pickler = LegacyPickler(buffer, protocol)
+    pickler.dump(obj)
+    storages = {
+        key: (pickler.counts[key], np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        for key, array in pickler.storages.items()
+    }
+    legacy.write(out, buffer.getvalue(), storages, protocol)
+
+
+def _open(f: Any, name: str, mmap: bool) -> ArchiveReader | legacy.LegacyReader:
+    """The reader for a file's format."""
+    is_path = isinstance(f, (str, os.PathLike))
+    if mmap and not is_path:
+        raise ValueError("f must be a string filename in order to use mmap argument")
+    if is_path:
+        with open(f, "rb") as file:
+            head = file.read(len(legacy.MAGIC))
+    else:
+        start = f.tell()
+        head = f.read(len(legacy.MAGIC))
+        f.seek(start)
+    if legacy.is_legacy(head):
+        if mmap:
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please "
+                "torch.save your checkpoint with this option in order to use mmap."
+            )
+        return legacy.LegacyReader(f, name)
+    archive = ArchiveReader(f, name)
+    if mmap:
+        archive.map_file()
+    return archive
 
 
 class _LocationMap:
@@ -174,6 +213,9 @@ def load(
     weights_only (the default) builds tensors and plain containers only: a file that asks for anything else gets an
     UnpicklingError, and none of its code runs. With weights_only=False the file may run arbitrary code.
 
+    mmap=True, for a path: tensors are windows of the file, whose pages are read when they are touched; what is written
+    to them stays in memory. Files of the format before PyTorch 1.6 are read too, but not mapped.
+
     >>> import io
     >>> file = io.BytesIO()
     >>> torch.save({"w": torch.tensor([1, 2])}, file)
@@ -189,7 +231,7 @@ def load(
             else "only the standard pickle module is supported"
         )
     file_name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
-    archive = ArchiveReader(f, str(file_name))
+    archive = _open(f, str(file_name), bool(mmap))
     try:
         locations = _LocationMap(map_location)
         reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, locations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import pathlib
 import struct
@@ -10,6 +11,8 @@ import zipfile
 import zlib
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 # What zipfile raises on damaged archives.
 _FAULTS = (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, struct.error, zlib.error, OverflowError)
@@ -45,12 +48,13 @@ class ArchiveReader:
 
     def __init__(self, file: Any, name: str) -> None:
         self.name = name
+        self._map: mmap.mmap | None = None
         try:
             self.zip = zipfile.ZipFile(file)
         except _FAULTS as error:
             raise RuntimeError(
-                f"{name} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
-                "format before PyTorch 1.6 are not read; load them with PyTorch and save them again."
+                f"{name} is not a PyTorch checkpoint: it is neither a zip archive nor a file of the format "
+                f"before PyTorch 1.6, or it is damaged ({error})."
             ) from None
         self._check_sizes()
         found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
@@ -100,6 +104,22 @@ class ArchiveReader:
         if info is None:
             raise RuntimeError(f"{self.name} is damaged: the record {name!r} is missing")
         return info.file_size
+
+    def map_file(self) -> None:
+        """From now on storages are windows of the file: pages come when they are touched, writes stay in memory."""
+        assert self.zip.fp is not None
+        self._map = mmap.mmap(self.zip.fp.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    def mapped(self, name: str) -> np.ndarray | None:
+        """A record in the mapped file; None where nothing is mapped, or the record is compressed or empty."""
+        info = self.zip.NameToInfo.get(f"{self.folder}/{name}")
+        if self._map is None or info is None or info.compress_type != zipfile.ZIP_STORED or not info.file_size:
+            return None
+        names, extra = struct.unpack_from("<HH", self._map, info.header_offset + 26)
+        start = info.header_offset + 30 + names + extra
+        if start + info.file_size > len(self._map):
+            raise RuntimeError(f"{self.name} is damaged: the record {name!r} ends behind the file")
+        return np.frombuffer(self._map, np.uint8, info.file_size, start)
 
     @cached_property
     def byteorder(self) -> str:

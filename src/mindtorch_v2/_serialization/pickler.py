@@ -140,6 +140,29 @@ class CheckpointPickler(_PythonPickler):
         return "storage", kind, key, obj.location, numel
 
 
+class LegacyPickler(CheckpointPickler):
+    """The same for the format before PyTorch 1.6: references say that they are no views, and `counts` has the number of
+    elements of each storage, which has one type there."""
+
+    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.counts: dict[str, int] = {}
+        self._types: dict[str, dt.dtype] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        found = super().persistent_id(obj)
+        if found is None:
+            return None
+        _, _, key, _, numel = found
+        if self._types.setdefault(key, obj.dtype) != obj.dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types in the format "
+                "before PyTorch 1.6"
+            )
+        self.counts[key] = numel
+        return (*found, None)
+
+
 class _StorageRef:
     """A storage as a tensor refers to it: the array that owns the memory on the host, a type (uint8 where it is
     written as bare bytes, not `is_typed`), and the device it belongs to.

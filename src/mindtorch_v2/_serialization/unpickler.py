@@ -17,11 +17,13 @@ from .._shape import Size
 from .._storage import taken
 from .._tensor import Parameter, Tensor, sparse_coo, sparse_csc, sparse_csr, strided, wrap
 from .archive import ArchiveReader
+from .legacy import LegacyReader
 from .names import FOREIGN_TYPES, STORAGE_DTYPES, StorageType, foreign_module, own_module
 from .restricted import RestrictedMachine, bytes_like, short_text
 
 _MAX_DIMENSIONS = 64  # of numpy
 _WIDEST = 16  # bytes of the widest type: a storage that is seen in several types may have so many left over
+Archive = ArchiveReader | LegacyReader
 user_safe_globals: dict[str, Any] = {}
 
 
@@ -168,6 +170,7 @@ def _allowed_globals() -> dict[str, Any]:
         "builtins.bytearray": bytes_like,
         "builtins.slice": slice,
         "_codecs.encode": _encode_latin1,
+        "torch._utils._rebuild_tensor": rebuild_tensor,
         "torch._utils._rebuild_tensor_v2": rebuild_tensor,
         "torch._utils._rebuild_tensor_v3": rebuild_tensor_of_type,
         "torch._utils._rebuild_parameter": rebuild_parameter,
@@ -207,13 +210,17 @@ def foreign_type(name: str, file: str, key: str) -> NotImplementedError:
 class _Storages:
     """The storages of an archive, each read once and never beyond what its first reference needs."""
 
-    def __init__(self, archive: ArchiveReader, map_location: Any) -> None:
+    def __init__(self, archive: Archive, map_location: Any) -> None:
         self._archive, self._map_location = archive, map_location
         self._storages: dict[str, np.ndarray] = {}
         self._devices: dict[str, Any] = {}  # key -> the device of the storage
         self._on_device: dict[Any, Tensor] = {}
 
     def load(self, saved_id: Any) -> LoadedStorage:
+        view = None
+        if isinstance(saved_id, tuple) and len(saved_id) == 6:  # of the format before 1.6
+            *first, view = saved_id
+            saved_id = tuple(first)
         if (
             not isinstance(saved_id, tuple)
             or len(saved_id) != 5
@@ -221,6 +228,20 @@ class _Storages:
             or not isinstance(saved_id[1], StorageType)
         ):
             raise pickle.UnpicklingError(f"unknown reference {short_text(saved_id)} in the checkpoint")
+        whole = self._whole(saved_id)
+        return whole if view is None else self._part(whole, view)
+
+    def _part(self, whole: LoadedStorage, view: Any) -> LoadedStorage:
+        """A storage that is a part of another: (its key, first element, number of elements)."""
+        if not isinstance(view, tuple) or len(view) != 3 or not all(isinstance(n, int) and n >= 0 for n in view[1:]):
+            raise pickle.UnpicklingError(f"unknown view {short_text(view)} of a storage in the checkpoint")
+        key, start, count = view
+        if start + count > whole.array.size:
+            raise pickle.UnpicklingError(f"a storage of {count} elements at {start} lies outside {whole.array.size}")
+        part = whole.array[start : start + count]
+        return LoadedStorage(part, whole.dtype, whole.location, f"{whole._key}/{key}", self._on_device)
+
+    def _whole(self, saved_id: tuple[Any, ...]) -> LoadedStorage:
         _, kind, key, location, numel = saved_id
         if not isinstance(key, str) or not isinstance(numel, int) or numel < 0:
             raise pickle.UnpicklingError(f"unknown reference {short_text(saved_id)} in the checkpoint")
@@ -233,7 +254,8 @@ class _Storages:
                 f"{self._archive.name} is damaged: storage {short_text(key)} holds {size} bytes, {needed} are needed"
             )
         if raw is None:
-            raw = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8)
+            mapped = self._archive.mapped(f"data/{key}") if isinstance(self._archive, ArchiveReader) else None
+            raw = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8) if mapped is None else mapped
             self._devices[key], raw = self._map_location(location, raw)
             self._storages[key] = raw
         array = raw[:needed].view(kind.dtype.np)
@@ -253,7 +275,7 @@ def _is_allowed(kind: Any) -> bool:
 class RestrictedUnpickler(RestrictedMachine):
     """Builds containers, numbers and tensors only."""
 
-    def __init__(self, archive: ArchiveReader, map_location: Any) -> None:
+    def __init__(self, archive: Archive, map_location: Any) -> None:
         super().__init__(archive.read("data.pkl"), _is_allowed)
         self._archive = archive
         self.persistent_load: Callable[[Any], Any] = _Storages(archive, map_location).load
@@ -284,12 +306,14 @@ class RestrictedUnpickler(RestrictedMachine):
 class FullUnpickler(pickle.Unpickler):
     """Imports whatever the file names, PyTorch's modules as this package's. It can run arbitrary code."""
 
-    def __init__(self, archive: ArchiveReader, map_location: Any) -> None:
+    def __init__(self, archive: Archive, map_location: Any) -> None:
         super().__init__(io.BytesIO(archive.read("data.pkl")), encoding="utf-8")
         self._archive = archive
         self._storages = _Storages(archive, map_location)
 
     def persistent_load(self, saved_id: Any) -> Any:
+        if isinstance(saved_id, tuple) and len(saved_id) == 4 and saved_id[0] == "module":
+            return saved_id[1]  # a class, which files of the format before 1.6 keep with its source
         return self._storages.load(saved_id)
 
     def find_class(self, module: str, name: str) -> Any:
