@@ -102,6 +102,23 @@ def test_a_function_mode_sees_what_the_program_calls_and_no_steps():
     assert len(names.seen) == 6, "outside nothing is seen"
 
 
+def test_a_function_mode_sees_tensors_made_of_python_values():
+    class Doubling(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func, args, kwargs))
+            return func(*args, **(kwargs or {})) * 2
+
+    seen: list = []
+    with Doubling():
+        made = [torch.tensor([1.0], dtype=torch.float64), torch.as_tensor([2]), torch.asarray([3], copy=True)]
+    assert [t.tolist() for t in made] == [[2.0], [4], [6]] and made[0].dtype is torch.float64
+    assert seen == [
+        (torch.tensor, ([1.0],), {"dtype": torch.float64}),
+        (torch.as_tensor, ([2],), {}),
+        (torch.asarray, ([3],), {"copy": True}),
+    ]
+
+
 def test_function_modes_nest_and_can_change_results():
     class Double(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):

@@ -186,6 +186,15 @@ def ask_mode(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         return mode.__torch_function__(func, types, args, kwargs)
 
 
+def ask_about(function: Any, *args: Any, **options: Any) -> Any:
+    """What a mode answers to a function that makes a tensor of what is none; options that are None were not given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    answer = ask_mode(function, (), args, given)
+    if answer is NotImplemented:
+        raise no_answer(f"torch.{function.__name__}", args)
+    return answer
+
+
 def overridable(function: Any) -> Any:
     """A Python function in front of operators, before which modes and classes are asked as before operators."""
 

@@ -13,6 +13,7 @@ from .._dispatch import aten, modes
 from .._dispatch.bind import as_dtype
 from .._dispatch.checks import type_word
 from .._dispatch.namespace import fronts
+from .._dispatch.overrides import ask_about
 from .._ops.movement_shapes import storage_extent
 from .._quiet import make_array
 from .._storage import taken
@@ -69,6 +70,9 @@ def tensor(
     >>> torch.tensor([1, 2], dtype=torch.float64)
     tensor([1., 2.], dtype=torch.float64)
     """
+    if modes.state.function_modes:
+        flags = {"requires_grad": requires_grad or None, "pin_memory": pin_memory or None}
+        return ask_about(tensor, data, dtype=dtype, device=device, **flags)
     if dtype is not None and dtype.__class__ is not dt.dtype:
         dtype = as_dtype(dtype)
     device = _target_device(device)
@@ -103,6 +107,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
+    if modes.state.function_modes:
+        return ask_about(as_tensor, data, dtype=dtype, device=device)
     if dtype is None and device is None and isinstance(data, Tensor) and _observer.active is None:
         return data
     if dtype is not None:
@@ -217,6 +223,8 @@ def asarray(
     >>> torch.asarray([1, 2], dtype=torch.float32)
     tensor([1., 2.])
     """
+    if modes.state.function_modes:
+        return ask_about(asarray, obj, dtype=dtype, device=device, copy=copy, requires_grad=requires_grad or None)
     if dtype is not None:
         dtype = as_dtype(dtype)
     shared: Tensor | None = None

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 import weakref
@@ -26,6 +25,7 @@ from ..store.build import build_store
 from ..store.event_store import EventStore
 from ..store.join import concat
 from .kineto import ProfilerResult
+from .loggers import logger
 from .profile_options import _ProfilerStats, activities_of, make_options, microseconds_since, usable_device
 from .results import Results
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .event_list import EventList
     from .function_event_avg import FunctionEventAvg
 
-logger = logging.getLogger("mindtorch_v2.autograd.profiler")
 _stopping = threading.RLock()  # held while a window becomes results, so that it does once
 _windows: weakref.WeakSet[profile] = weakref.WeakSet()  # those that have been started
 
@@ -305,7 +304,7 @@ class profile:
 
     @staticmethod
     def _without_time(store: EventStore) -> EventList:
-        logger.warning(
+        logger("autograd.profiler").warning(
             "Profiler _parse_kineto_results timed out after 0.000 seconds, returning partial results with 0 events"
         )
         return Results(EventStore(metadata=store.metadata)).events()

@@ -245,10 +245,9 @@ class ExecutionTraceObserver:
                 with open(path, "a"):
                     pass
             except OSError as error:
-                import logging  # few programs need it
+                from .loggers import logger  # few programs need it
 
-                log = logging.getLogger("mindtorch_v2.profiler")
-                log.error("Failed to open output file: %s: %s", path, error.strerror)
+                logger("profiler").error("Failed to open output file: %s: %s", path, error.strerror)
                 return self
             self._path, self._recording = path, _Recording()
             if self.extra_resources_collection:

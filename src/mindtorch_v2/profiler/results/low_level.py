@@ -21,9 +21,10 @@ from ..record.recorder import recorder
 from ..record.session import is_recording
 from ..record_function import record_function
 from ..store.event_store import EventStore
-from .autograd_profile import logger, open_windows, profile
+from .autograd_profile import open_windows, profile
 from .event_tree import _SCOPES
 from .kineto import ProfilerResult
+from .loggers import logger
 from .results import Results
 
 _KINETO_STATES = (
@@ -115,7 +116,7 @@ def _disable_profiler() -> ProfilerResult:
     """Ends what `_enable_profiler` began and returns what was recorded."""
     window, _thread.window = _thread.window, None
     if window is None or not window._stop_trace():
-        logger.warning(
+        logger("autograd.profiler").warning(
             "disableProfiler called but no active profiling session found. This can happen if profiling was cancelled "
             "during warmup."
         )
