@@ -35,50 +35,54 @@ def test_records_have_the_vendors_layout():
         assert abi.RECORD_LAYOUTS[kind].itemsize <= size
 
 
+class Anything:
+    """Stands for every argument of a row."""
+
+    _array = property(lambda self: self)
+    shape = (2, 3)
+    ndim = size = 2
+    dtype = torch.float32
+    device = "npu"
+    index = 0
+
+    def __bool__(self):
+        return True
+
+    def __iter__(self):
+        return iter(())
+
+    def __rmod__(self, other):
+        return 0
+
+    __mod__ = __rand__ = __and__ = __rmod__
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+# helpers of rows that would look at their arguments
+QUIET = {
+    "cube": lambda: 0,
+    "draw": lambda t, g: (0, 0),
+    "class_weights": lambda w, s: w,
+    "as_type": lambda v, t: v,
+    "only": lambda fits, x: x,
+    "zeros": lambda x: (),
+    "numbers": lambda dim: (),
+    "whole": lambda x: 0,
+    "accumulation": lambda x: 0,
+    "int": lambda x: 0,
+}
+
+
 def test_rows_have_as_many_operands_as_their_operators():
     from mindtorch_v2._backends.npu.rows import Row
     from mindtorch_v2._ops.table import find
 
-    class Anything:
-        """Stands for every argument of a row."""
-
-        _array = property(lambda self: self)
-        shape = (2, 3)
-        ndim = size = 2
-        dtype = torch.float32
-        device = "npu"
-        index = 0
-
-        def __bool__(self):
-            return True
-
-        def __iter__(self):
-            return iter(())
-
-        def __rmod__(self, other):
-            return 0
-
-        __mod__ = __rand__ = __and__ = __rmod__
-
-        def __eq__(self, other):
-            return True
-
-        __hash__ = None
-
     anything = Anything()
-    quiet = {
-        "cube": lambda: 0,
-        "draw": lambda t, g: (0, 0),
-        "class_weights": lambda w, s: w,
-        "as_type": lambda v, t: v,
-        "only": lambda fits, x: x,
-        "zeros": lambda x: (),
-        "numbers": lambda dim: (),
-        "whole": lambda x: 0,
-        "accumulation": lambda x: 0,
-        "int": lambda x: 0,
-    }
-    before, row_helpers.HELPERS = row_helpers.HELPERS, {**row_helpers.HELPERS, **quiet}
+    before, row_helpers.HELPERS = row_helpers.HELPERS, {**row_helpers.HELPERS, **QUIET}
     try:
         for name, text in ops.ROWS.items():
             op = find(name)

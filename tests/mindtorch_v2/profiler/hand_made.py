@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,6 +82,18 @@ def _row_at(events: Sequence[E], record: M) -> int:
     return inside[-1] if inside else -1
 
 
+def _records(events: Sequence[E], memory: Sequence[M]) -> dict[str, list[int]]:
+    """The columns of memory records, in the order of time."""
+    return {
+        "time_ns": [m.time for m in memory],
+        "address": [m.address for m in memory],
+        "nbytes": [m.nbytes for m in memory],
+        "total": list(itertools.accumulate(m.nbytes for m in memory)),
+        "row": [_row_at(events, m) for m in memory],
+        "thread": [m.thread for m in memory],
+    }
+
+
 def make_store(
     events: Sequence[E],
     memory: Sequence[M] = (),
@@ -115,18 +128,6 @@ def make_store(
         "overload": [-1 if e.overload is None else builder.string(e.overload) for e in events],
         "flags": [int(e.flags) for e in events],
     }
-    total, running = [], 0
-    for record in memory:
-        running += record.nbytes
-        total.append(running)
-    records = {
-        "time_ns": [m.time for m in memory],
-        "address": [m.address for m in memory],
-        "nbytes": [m.nbytes for m in memory],
-        "total": total,
-        "row": [_row_at(events, m) for m in memory],
-        "thread": [m.thread for m in memory],
-    }
     wanted = {name: options.pop(name) for name in list(options) if name in Options.__dataclass_fields__}
     last = max([e.end for e in events] + [m.time for m in memory], default=0)
     metadata = Metadata(
@@ -151,7 +152,7 @@ def make_store(
         stacks=StackTable(
             {"parent": [p for p, _ in builder.nodes], "frame": [f for _, f in builder.nodes]} if builder.nodes else None
         ),
-        memory=MemoryTable(records if memory else None),
+        memory=MemoryTable(_records(events, memory) if memory else None),
     )
 
 

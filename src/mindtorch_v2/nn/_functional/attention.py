@@ -267,6 +267,12 @@ def _project(
     return _in_projection(query, key, value, *weights, *biases)
 
 
+def _padding_per_head(mask: Tensor, num_heads: int) -> Tensor:
+    """The mask (N, S) of padding as (N * H, 1, S), which is added to the scores of every head."""
+    batch, source = mask.shape
+    return mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, source)
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -337,12 +343,8 @@ def multi_head_attention_forward(
         k, v, attn_mask, key_padding_mask = _append_key(k, v, zeros[0], zeros[1], 1, attn_mask, key_padding_mask)
     source = k.size(1)
     if key_padding_mask is not None:
-        hidden = (
-            key_padding_mask.view(batch, 1, 1, source)
-            .expand(-1, num_heads, -1, -1)
-            .reshape(batch * num_heads, 1, source)
-        )
-        attn_mask = hidden if attn_mask is None else attn_mask + hidden
+        padding = _padding_per_head(key_padding_mask, num_heads)
+        attn_mask = padding if attn_mask is None else attn_mask + padding
     dropout_p = dropout_p if training else 0.0
     weights: Tensor | None = None
     if need_weights:

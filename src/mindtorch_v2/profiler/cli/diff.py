@@ -193,19 +193,20 @@ def _code(text: str) -> str:
     return text.replace("`", "'").replace("|", "\\|").replace("\n", " ")
 
 
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table in HTML; the first column is a name, the others are figures."""
+    head = "".join(f"<th{'' if not i else ' class=n'}>{html.escape(h)}</th>" for i, h in enumerate(heads))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td class={'name' if not i else 'n'}>{html.escape(c)}</td>" for i, c in enumerate(row))
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
 def page(compared: Diff, broken: list[Broken], before: str, after: str) -> str:
     """The comparison as a page without script."""
-
-    def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-        head = "".join(f"<th{'' if not i else ' class=n'}>{html.escape(h)}</th>" for i, h in enumerate(heads))
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td class={'name' if not i else 'n'}>{html.escape(c)}</td>" for i, c in enumerate(row))
-            + "</tr>"
-            for row in rows
-        )
-        return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
     parts = [
         f"<h1>{html.escape(before)} &rarr; {html.escape(after)}</h1>",
         f'<div class="card verdict"><strong>{html.escape(sentence(compared))}</strong></div>',
@@ -216,7 +217,7 @@ def page(compared: Diff, broken: list[Broken], before: str, after: str) -> str:
         for old, new in compared.renamed
     ]
     if broken:
-        parts += ["<h2>Broken rules</h2>", table(("rule", "what happened"), [(b.rule, b.message) for b in broken])]
+        parts += ["<h2>Broken rules</h2>", _table(("rule", "what happened"), [(b.rule, b.message) for b in broken])]
     for kind, title in (
         ("step", "Step"),
         ("phase", "Phases"),
@@ -233,14 +234,14 @@ def page(compared: Diff, broken: list[Broken], before: str, after: str) -> str:
         if rows:
             parts += [
                 f"<h2>{title}</h2>",
-                table(
+                _table(
                     ("part", "before", "after", "change", "verdict"),
                     [(r.name, time(r.difference.before), time(r.difference.after), _change(r), r.status) for r in rows],
                 ),
             ]
     parts += [
         "<h2>Facts</h2>",
-        table(
+        _table(
             ("fact (per step)", "before", "after"),
             [
                 (f.name, _fact(f.name, f.before), _fact(f.name, f.after))
@@ -248,12 +249,17 @@ def page(compared: Diff, broken: list[Broken], before: str, after: str) -> str:
             ],
         ),
     ]
+    return _document("mindprof diff", parts)
+
+
+def _document(title: str, parts: list[str]) -> str:
+    """A page of one file, which loads nothing and runs no script."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     style = asset("style.css") + "body{display:block;padding:20px;max-width:1200px;margin:auto}h1{font-size:20px}"
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>mindprof '
-        f"diff</title><style>{style}</style></head><body>" + "\n".join(parts) + "</body></html>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{html.escape(title)}</title>'
+        f"<style>{style}</style></head><body>" + "\n".join(parts) + "</body></html>\n"
     )
 
 

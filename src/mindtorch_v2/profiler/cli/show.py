@@ -282,6 +282,16 @@ def _print_rest(answer: dict[str, Any], whole: int, out: Terminal) -> None:
             [(line["line"], time(line["total_ns"]), f"{line['calls']:,}") for line in answer["lines"]],
             [line["total_ns"] / whole for line in answer["lines"]],
         )
+    _print_memory_and_devices(answer, out)
+    if answer["advice"]:
+        out.title("What to do")
+        for number, finding in enumerate(answer["advice"], 1):
+            gain = f" (at most {percent(finding['share'])})" if finding["gain_ns"] else ""
+            out.line(f"  {number}. {out.style(finding['title'], 'yellow')}{gain}")
+            out.line(f"     {finding['todo']}")
+
+
+def _print_memory_and_devices(answer: dict[str, Any], out: Terminal) -> None:
     for use in answer["memory"]:
         out.title(f"Memory on {use['device']}: peak {size(use['peak_bytes'])}")
         out.rows(
@@ -304,9 +314,3 @@ def _print_rest(answer: dict[str, Any], whole: int, out: Terminal) -> None:
             f"of that {time(use['starved_ns'])} waiting for the host; median launch delay "
             f"{time(use['launch_delay_ns'])}"
         )
-    if answer["advice"]:
-        out.title("What to do")
-        for number, finding in enumerate(answer["advice"], 1):
-            gain = f" (at most {percent(finding['share'])})" if finding["gain_ns"] else ""
-            out.line(f"  {number}. {out.style(finding['title'], 'yellow')}{gain}")
-            out.line(f"     {finding['todo']}")
