@@ -102,6 +102,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     _dispatches = False  # whether the class's __torch_dispatch__ runs instead of operators
     # a class's function of (op, arguments) that runs operators on its instances instead of asking
     _takes_ops: Any = None
+    _as_parameter: Any = None  # what nn.Parameter makes of an instance, where its class says that
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return legacy_constructor(cls, *args, **kwargs)

@@ -32,6 +32,8 @@ def make_parameter(cls: type, data: Any = None, requires_grad: bool = True) -> A
         raise TypeError(f"Parameter data must be a Tensor, got {type(data).__name__}")
     if requires_grad and not data.dtype.inexact:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    if data._as_parameter is not None:  # a class whose parameters are its own
+        return data._as_parameter(requires_grad)
     out = become(shallow_alias(data), cls)
     return out.requires_grad_(requires_grad) if requires_grad else out
 

@@ -9,6 +9,7 @@ an exception: what is to be done at the end of `with` blocks is done, and profil
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -112,6 +113,9 @@ def _end_job(code: int) -> None:
 def main() -> None:
     """Runs the program that the command line names."""
     _export_rank()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # whole lines: what several processes print is not mixed within one
+            stream.reconfigure(line_buffering=True, write_through=False)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
         _end_where_stuck()

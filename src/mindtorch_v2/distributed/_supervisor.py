@@ -61,14 +61,16 @@ def failed(directory: str) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def orphans(directory: str) -> list[int]:
-    """The process ids of the programs noted in a directory that run and whose supervisors have ended."""
+def running(directory: str, orphans: bool) -> list[int]:
+    """The process ids of the programs noted in a directory that run; with `orphans` those whose supervisors have
+    ended."""
     found = []
     for name in os.listdir(directory):
         if name.startswith(PREFIX):
             with open(os.path.join(directory, name), encoding="ascii") as file:
                 supervisor = file.read()
-            if _parent_of(program := name[len(PREFIX) :]) not in ("", supervisor):
+            parent = _parent_of(program := name[len(PREFIX) :])
+            if parent and not (orphans and parent == supervisor):
                 found.append(int(program))
     return found
 

@@ -292,7 +292,8 @@ def all_to_all(
         )
         return [request], lambda: _store_parts(to, np.array(np.split(received, np.cumsum(sizes)[:-1]), dtype=object))
 
-    return run("all_to_all", group, inputs, start, async_op, on_device=on_device, same_for_all="all_to_all")
+    alike = f"all_to_all {sorted({str(part.dtype) for part in [*inputs, *outputs]})}"
+    return run("all_to_all", group, inputs, start, async_op, on_device=on_device, same_for_all=alike)
 
 
 def all_to_all_single(
@@ -322,8 +323,9 @@ def all_to_all_single(
         taken, given = _split_counts(output, output_split_sizes, g), _split_counts(input, input_split_sizes, g)
         return e.all_to_all_single(output, input, taken, given, text)
 
-    name = "all_to_all_single"
-    return run(name, group, [output, input], start, async_op, on_device=on_device, same_for_all=name)
+    even = None if output_split_sizes or input_split_sizes else (output.shape, input.shape)
+    name, alike = "all_to_all_single", f"all_to_all_single {output.dtype} {input.dtype} {even}"
+    return run(name, group, [output, input], start, async_op, on_device=on_device, same_for_all=alike)
 
 
 def _split_counts(tensor: Tensor, lengths: list[int] | None, g: ProcessGroup) -> list[int]:

@@ -154,11 +154,11 @@ def _wait(child: subprocess.Popen[bytes], directory: str) -> int:
     while True:
         with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):  # mpiexec got Ctrl-C too, and ends all
             child.wait(_LOOK)
-        orphans = _supervisor.orphans(directory)
-        if child.returncode is not None and not orphans:
+        left = _supervisor.running(directory, orphans=child.returncode is None)
+        if child.returncode is not None and not left:
             return child.returncode
-        end = end or (time.monotonic() + _supervisor.GRACE_S if orphans else 0.0)
-        for pid in orphans if end and time.monotonic() > end else ():
+        end = end or (time.monotonic() + _supervisor.GRACE_S if left else 0.0)
+        for pid in left if end and time.monotonic() > end else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         if child.returncode is not None:

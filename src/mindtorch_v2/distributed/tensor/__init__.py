@@ -1,16 +1,14 @@
-"""`torch.distributed.tensor`: tensors that lie in several processes.
-
-There are none: `isinstance(x, DTensor)` is False.
-"""
+"""`torch.distributed.tensor`: tensors that lie in several processes (see docs/distributed.md)."""
 
 from __future__ import annotations
 
-from .._refusals import function, kind
 from ..device_mesh import DeviceMesh, init_device_mesh
+from . import _matrix_rules as _matrix_rules  # registers its rules
+from ._api import DTensor, distribute_tensor
+from ._creation import empty, full, ones, rand, randn, zeros
+from ._modules import distribute_module
+from .placement_types import Partial, Placement, Replicate, Shard
 
-DTensor, Placement = kind("tensor.DTensor"), kind("tensor.Placement")
-Shard, Replicate, Partial = kind("tensor.Shard"), kind("tensor.Replicate"), kind("tensor.Partial")
-distribute_tensor, distribute_module = function("tensor.distribute_tensor"), function("tensor.distribute_module")
 __all__ = [
     "DTensor",
     "DeviceMesh",
@@ -20,5 +18,11 @@ __all__ = [
     "Shard",
     "distribute_module",
     "distribute_tensor",
+    "empty",
+    "full",
     "init_device_mesh",
+    "ones",
+    "rand",
+    "randn",
+    "zeros",
 ]
