@@ -76,6 +76,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "_python.checks": (
         "_assert",
+        "_assert_async",
         "_check",
         "_check_index",
         "_check_is_size",

@@ -9,6 +9,7 @@ from .. import _dtype as dt
 from .._dispatch import aten
 from .._dispatch.dispatcher import run_below_autograd
 from .._dispatch.plan import SavedKind
+from .._dispatch.views import mark_views
 from .._keys import GRAD
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
@@ -74,7 +75,12 @@ def _before_write(target: Tensor) -> Tensor:
 def rebase(target: Tensor, node: Node) -> None:
     """Makes `node` the origin of a written tensor; the base of a written view gets a CopySlices node."""
     base = target._base
+    whole = target if base is None else base
+    is_new = not whole._keys & GRAD
     target._keys |= GRAD
+    whole._keys |= GRAD
+    if is_new:
+        mark_views(whole)  # their histories are made anew when somebody asks: `view_edge`
     if base is None:
         target._edge = node
         return
@@ -83,7 +89,6 @@ def rebase(target: Tensor, node: Node) -> None:
     copy.inner = node
     copy.geometry = ViewGeometry.of(target, base)
     base._edge = copy
-    base._keys |= GRAD
     regenerate_view(target, base)
 
 

@@ -30,6 +30,8 @@ def forward(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     outputs = [out] if single else list(out)
     if gradient.only_inexact and not any(t is not None and t.dtype.inexact for t in outputs):
         return out
+    if op.is_composite and not op.is_view:
+        own_outputs(outputs, args)
     node = new_node(gradient, edges, counts, outputs, single)
     save(node, gradient, args, outputs)
     attach(node, outputs, single, gradient.constant)
@@ -37,6 +39,22 @@ def forward(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
         for t in outputs:
             t._view_kind = "multi"
     return out
+
+
+def own_outputs(outputs: list[Tensor], args: tuple[Any, ...]) -> None:
+    """Outputs that are views of what the steps of a composite made stand for themselves: the base, which nobody else
+    has, knows nothing of the node, so a later write through a view would leave the node out.
+    """
+    for t in outputs:
+        if t is not None and t._base is not None and not any(_belongs(t._base, a) for a in args):
+            t._base = None
+
+
+def _belongs(base: Tensor, arg: Any) -> bool:
+    """Whether this is the memory of an argument, or of a tensor in a list of them."""
+    if isinstance(arg, Tensor):
+        return base is arg or base is arg._base
+    return isinstance(arg, (list, tuple)) and any(_belongs(base, a) for a in arg)
 
 
 def _is_any(edges: tuple[Any, ...]) -> bool:

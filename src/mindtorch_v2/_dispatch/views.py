@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._keys import DEVICES
+from .._keys import DEVICES, GRAD
 from .._ops.table import Op
-from .._storage import Storage
+from .._storage import Storage, native
 from .._tensor import Tensor, wrap
 from .casting import unwrapper
 
@@ -22,9 +23,29 @@ def share_storage(view: Tensor, source: Tensor, tracked: bool = True) -> Tensor:
     if tracked:
         view._base = source if source._base is None else source._base
         view._view_version = source._storage.version
+        if native is None:
+            _note_view(view, source._storage)
     if source._device is not None:
         view._device = source._device
     return view
+
+
+def _note_view(view: Tensor, storage: Storage) -> None:
+    """Keeps a weak reference to the view, for `mark_views`. The native core has a list of all tensors."""
+    if storage.views is None:
+        storage.views = weakref.WeakValueDictionary()
+    storage.views[id(view)] = view
+
+
+def _mark_noted(base: Tensor) -> None:
+    """Views that live require a gradient since their base does."""
+    views = base._storage.views if base._storage is not None else None
+    for view in list(views.values()) if views is not None else ():
+        if view._base is base and view.dtype.inexact:
+            view._keys |= GRAD
+
+
+mark_views: Callable[[Tensor], None] = _mark_noted if native is None else native.mark_views
 
 
 def box_view(op: Op, kernel: Boxed) -> Boxed:

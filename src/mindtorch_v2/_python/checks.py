@@ -20,6 +20,16 @@ def _assert(condition: Any, message: str) -> None:
         raise AssertionError(message)
 
 
+def _assert_async(condition: Tensor, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raises RuntimeError unless the tensor's only element is not zero. On the CPU that is known at once."""
+    if condition.numel() == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    if condition.numel() > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    if not condition:
+        raise RuntimeError(message)
+
+
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raises an error of the given type unless the condition, a bool, is True; the message is made only then."""
     if not isinstance(cond, bool):

@@ -107,3 +107,57 @@ def test_profiles_list_the_same_events_with_and_without_history() -> None:
             (given[0] * 2).add_(given[1]).sigmoid_()
         names.append([event.name for event in prof.events()])
     assert names[0] == names[1] == ["aten::mul", "aten::add_", "aten::sigmoid_"]
+
+
+# --- views that live when their base is first written with a gradient
+def _written(write):
+    """What a function returns for x = ones(4), whether it requires a gradient, and the gradient of its sum."""
+    x = torch.ones(4, requires_grad=True)
+    made = write(x)
+    return made.requires_grad, torch.autograd.grad(made.sum(), x)[0].tolist()
+
+
+def test_view_written_through_a_view_of_it():
+    def write(x):
+        view = torch.zeros(4, 4)[..., :3]
+        view[..., 0] = x * 2
+        return view
+
+    assert _written(write) == (True, [2.0, 2.0, 2.0, 2.0])
+
+
+def test_view_whose_base_is_written_through_another_view():
+    def write(x):
+        base = torch.zeros(4, 4)
+        first, second = base[:, :2], base[0]
+        first[:, 0] = x
+        return second
+
+    assert _written(write) == (True, [1.0, 0.0, 0.0, 0.0])
+
+
+def test_view_whose_base_is_written_itself():
+    def write(x):
+        base = torch.zeros(4)
+        view = base[1:]
+        base.add_(x * 3)
+        return view
+
+    assert _written(write) == (True, [0.0, 3.0, 3.0, 3.0])
+
+
+def test_views_of_other_bases_and_integers_are_left_alone():
+    base, other = torch.zeros(4), torch.zeros(4)
+    bits, stranger = base.view(torch.int32), other[1:]
+    base.add_(torch.ones(4, requires_grad=True))
+    assert not bits.requires_grad and not stranger.requires_grad
+
+
+def test_result_that_is_a_view_inside_stands_for_itself():
+    # The grid is a view of a product made inside; a write through a view of it must not leave the grid's node out.
+    theta = torch.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]], dtype=torch.float64, requires_grad=True)
+    grid = torch.nn.functional.affine_grid(theta, [1, 1, 1, 2], align_corners=False)
+    assert grid._base is None
+    grid[..., 0] = 2 * grid[..., 0].clone()
+    # rows of the base grid are (-0.5, 0, 1) and (0.5, 0, 1)
+    assert torch.autograd.grad(grid.sum(), theta)[0].tolist() == [[[0.0, 0.0, 4.0], [0.0, 0.0, 2.0]]]

@@ -156,3 +156,16 @@ def test_stateless_modules():
         assert module(torch.ones(2)).item() == 6.0
         raise KeyError
     assert module.weight is weight
+
+
+def test_assert_async_speaks_as_pytorch_does():
+    assert torch._assert_async(torch.tensor([3])) is None
+    for condition, message, said in [
+        (torch.tensor(0.0), (), "Expected Tensor with single nonzero value, but got zero"),
+        (torch.tensor(False), ("mine",), "mine"),
+        (torch.ones(2), (), "Boolean value of Tensor with more than one value is ambiguous"),
+        (torch.ones(0), (), "Boolean value of Tensor with no values is ambiguous"),
+    ]:
+        with pytest.raises(RuntimeError) as refused:
+            torch._assert_async(condition, *message)
+        assert str(refused.value) == said

@@ -164,3 +164,54 @@ def test_samplers():
 def test_misuse(options, text):
     with pytest.raises(ValueError, match=text):
         data.DataLoader(range(3), **options)
+
+
+# --- the parts of loaders that libraries import
+def test_collate_takes_what_a_map_says_and_rebuilds_containers():
+    from mindtorch_v2.utils.data._utils.collate import collate, default_collate_fn_map
+
+    class Box:
+        def __init__(self, value):
+            self.value = value
+
+    def boxes(batch, *, collate_fn_map=None):
+        return [box.value for box in batch]
+
+    batch = [{"a": Box(1), "b": [2, "x"]}, {"a": Box(3), "b": [4, "y"]}]
+    made = collate(batch, collate_fn_map={Box: boxes, **default_collate_fn_map})
+    assert made["a"] == [1, 3] and made["b"][0].tolist() == [2, 4] and made["b"][1] == ("x", "y")
+    assert collate([(1, 2), (3, 4)], collate_fn_map={int: lambda batch, *, collate_fn_map: sum(batch)}) == [4, 6]
+
+
+def test_collate_keeps_the_other_fields_of_a_mapping():
+    class Batch(dict):
+        pass
+
+    first = Batch(a=1)
+    first.note = "kept"
+    made = torch.utils.data.default_collate([first, Batch(a=2)])
+    assert made.__class__ is Batch and made.note == "kept" and made["a"].tolist() == [1, 2] and first["a"] == 1
+
+
+def test_iterators_take_loaders_that_others_wrote():
+    from mindtorch_v2.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+
+    class Loader:
+        _dataset_kind, _auto_collation, drop_last, pin_memory, generator = (
+            _DatasetKind.Iterable,
+            False,
+            False,
+            False,
+            None,
+        )
+        _index_sampler, dataset, collate_fn = range(10), [5, 6], staticmethod(lambda x: x)
+
+    assert list(_SingleProcessDataLoaderIter(Loader())) == [5, 6]
+
+
+def test_names_of_the_parts():
+    from mindtorch_v2.utils.data import _utils
+
+    assert _utils.collate.default_collate is torch.utils.data.default_collate
+    assert _utils.worker.get_worker_info is torch.utils.data.get_worker_info
+    assert _utils.pin_memory.pin_memory([1, "a"]) == [1, "a"]

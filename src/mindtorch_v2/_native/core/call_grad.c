@@ -272,6 +272,40 @@ static bool is_recordable(PyObject *made)
     return true;
 }
 
+/* Whether this is the memory of an argument, or of a tensor in a list of them. */
+static bool belongs(PyObject *base, PyObject *argument)
+{
+    if (argument && is_tensor(argument))
+        return base == argument || base == ((Tensor *)argument)->base;
+    bool has_tensors = argument && (PyTuple_Check(argument) || PyList_Check(argument));
+    for (Py_ssize_t i = 0; has_tensors && i < PySequence_Fast_GET_SIZE(argument); i++)
+        if (belongs(base, PySequence_Fast_GET_ITEM(argument, i)))
+            return true;
+    return false;
+}
+
+/* An output that is a view of what the steps of a composite made stands for itself: the base, which nobody else has,
+   knows nothing of the node, so a later write through a view would leave the node out. */
+static void own_output(const Call *call, const Arguments *arguments, PyObject *item)
+{
+    PyObject *base = item == Py_None ? Py_None : ((Tensor *)item)->base;
+    for (int i = 0; base != Py_None && i < call->count; i++)
+        if (belongs(base, arguments->bound[i]))
+            return;
+    if (base != Py_None)
+        Py_SETREF(((Tensor *)item)->base, held(Py_None));
+}
+
+static void own_outputs(const Call *call, const Arguments *arguments, PyObject *made)
+{
+    if (is_tensor(made)) {
+        own_output(call, arguments, made);
+        return;
+    }
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(made); i++)
+        own_output(call, arguments, PySequence_Fast_GET_ITEM(made, i));
+}
+
 /* The node of a result with these edges (stolen), tied to it. */
 static int record_node(const Call *call, const Arguments *arguments, PyObject *made, PyObject *edges, unsigned present)
 {
@@ -284,6 +318,8 @@ static int record_node(const Call *call, const Arguments *arguments, PyObject *m
     }
     Py_SETREF(node->next, edges);
     bool single = is_tensor(made);
+    if (call->composite && !call->is_view)
+        own_outputs(call, arguments, made);
     bool failed = (gradient->takes_lists && set_counts(call, arguments, node) < 0)
                   || set_saved(call, arguments, made, present, node) < 0 || set_number(node) < 0
                   || (single ? describe_output(node, (Tensor *)made) : describe_outputs(node, made)) < 0
@@ -357,5 +393,8 @@ int prepare_write(const Call *call, Arguments *arguments)
 
 int record_write(const Call *call, const Arguments *arguments)
 {
-    return record_node(call, arguments, arguments->bound[0], held(arguments->edges), arguments->present);
+    Tensor *target = (Tensor *)arguments->bound[0];
+    bool had_none = target->storage != Py_None && !(PyLong_AsLong(target->keys) & KEY_GRAD);
+    int failed = record_node(call, arguments, arguments->bound[0], held(arguments->edges), arguments->present);
+    return failed || !had_none ? failed : views_require_grad(target);
 }

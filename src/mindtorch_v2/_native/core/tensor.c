@@ -1,5 +1,5 @@
 /* The base types of `Tensor` and `Node`: objects with fields that start with their defaults. */
-#include "tensor.h"
+#include "call.h"
 
 static PyObject *zero, *no_text, *no_items, *default_type;
 
@@ -149,6 +149,27 @@ PyObject *tensors_alive(PyObject *module, PyObject *ignored)
             Py_CLEAR(found);
     }
     return found;
+}
+
+/* Views are younger than their base, so the search ends at the base: it is short where the base is new. */
+int views_require_grad(Tensor *base)
+{
+    for (struct Links *at = living.next; at != &base->links && at != &living; at = at->next) {
+        Tensor *view = (Tensor *)((char *)at - offsetof(Tensor, links));
+        if (view->base != (PyObject *)base || !is_inexact(view->dtype))
+            continue;
+        PyObject *keys = PyLong_FromLong(PyLong_AsLong(view->keys) | KEY_GRAD);
+        if (!keys)
+            return -1;
+        Py_SETREF(view->keys, keys);
+    }
+    return 0;
+}
+
+PyObject *mark_views(PyObject *module, PyObject *base)
+{
+    (void)module;
+    return views_require_grad((Tensor *)base) < 0 ? NULL : held(Py_None);
 }
 
 /* --- Node */

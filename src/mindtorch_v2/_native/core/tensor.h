@@ -41,6 +41,9 @@ Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype); /* takes no
 Node *node_of(PyTypeObject *type);
 PyObject *storage_make(void);
 PyObject *tensors_alive(PyObject *module, PyObject *ignored);
+int views_require_grad(
+    Tensor *base); /* views that live require a gradient since their base does; -1 with an error set */
+PyObject *mark_views(PyObject *module, PyObject *base);
 int64_t tensor_number(Tensor *tensor);
 const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is no array */
 

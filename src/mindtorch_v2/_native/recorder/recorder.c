@@ -641,6 +641,7 @@ static PyMethodDef functions[] = {
      "Notes the memory of an array, once; False where it was not allocated under watch."},
     {"next_block", allocator_next_block, METH_NOARGS, "A number that no block of the process has."},
     {"tensors_alive", tensors_alive, METH_NOARGS, "All tensors."},
+    {"mark_views", mark_views, METH_O, "Views that live require a gradient since their base does."},
     {"setup_loops", loops_setup, METH_VARARGS, "setup_loops(_ARRAY_API, bool dtype): the numbers of loops by name."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
     {"observe", calls_observe, METH_O, "observe(observer): who is told about calls."},

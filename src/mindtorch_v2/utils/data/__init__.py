@@ -1,7 +1,7 @@
 """Data loading: `torch.utils.data`."""
 
-from ._worker import WorkerInfo, get_worker_info
-from .collate import default_collate, default_convert
+from ._utils.collate import default_collate, default_convert
+from ._utils.worker import WorkerInfo, get_worker_info
 from .dataloader import DataLoader
 from .dataset import (
     ChainDataset,

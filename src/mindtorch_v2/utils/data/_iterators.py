@@ -11,8 +11,9 @@ from typing import Any
 from ... import _observer
 from ..._dispatch import aten
 from ..._dtype import int64
-from ._pin_memory import can_pin, pin
-from ._worker import EndOfStream, ExceptionWrapper, make_fetch, worker_loop
+from ._utils.fetch import _DatasetKind, make_fetch
+from ._utils.pin_memory import can_pin, pin_memory
+from ._utils.worker import EndOfStream, ExceptionWrapper, worker_loop
 
 STATUS_CHECK_SECONDS = 5.0
 
@@ -23,7 +24,7 @@ class BaseIterator:
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._dataset = loader.dataset
-        self._is_iterable = loader._is_iterable
+        self._is_iterable = loader._dataset_kind == _DatasetKind.Iterable
         self._auto_batch = loader._auto_collation
         self._indices: Iterator[Any] = iter(loader._index_sampler)
         self._base_seed = int(aten.random_(aten.empty([], dtype=int64), generator=loader.generator).item())
@@ -47,7 +48,7 @@ class BaseIterator:
     def _next(self) -> Any:
         data = self._next_data()
         self._yielded += 1
-        return pin(data) if self._pins else data
+        return pin_memory(data) if self._pins else data
 
     def _next_data(self) -> Any:
         raise NotImplementedError

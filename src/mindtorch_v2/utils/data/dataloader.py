@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._iterators import BaseIterator, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
-from .collate import default_collate, default_convert
+from ._utils.collate import default_collate, default_convert
+from ._utils.fetch import _DatasetKind
+from ._utils.worker import get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
-__all__ = ["DataLoader"]
+__all__ = ["DataLoader", "default_collate", "get_worker_info"]
 
 _BaseDataLoaderIter = BaseIterator  # PyTorch's name
 
@@ -68,7 +70,7 @@ class DataLoader:
         self.pin_memory, self.pin_memory_device, self.timeout = pin_memory, pin_memory_device, timeout
         self.worker_init_fn, self.in_order = worker_init_fn, in_order
         self.multiprocessing_context = self._context(multiprocessing_context, num_workers)
-        self._is_iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         if self._is_iterable:
             self._check_iterable(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
@@ -163,6 +165,10 @@ class DataLoader:
                 "avoid potential slowness/freeze if necessary.",
                 stacklevel=3,
             )
+
+    @property
+    def _is_iterable(self) -> bool:
+        return self._dataset_kind == _DatasetKind.Iterable
 
     @property
     def _auto_collation(self) -> bool:

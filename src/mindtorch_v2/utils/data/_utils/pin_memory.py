@@ -7,8 +7,8 @@ import copy
 import warnings
 from typing import Any
 
-from ... import _accelerators
-from ..._tensor import Tensor
+from .... import _accelerators
+from ...._tensor import Tensor
 
 
 def can_pin() -> bool:
@@ -23,7 +23,7 @@ def can_pin() -> bool:
     return False
 
 
-def pin(data: Any) -> Any:
+def pin_memory(data: Any, device: Any = None) -> Any:
     """The data with every tensor in it pinned. Objects with a `pin_memory` method see to themselves."""
     if isinstance(data, Tensor):
         return data.pin_memory()
@@ -32,14 +32,14 @@ def pin(data: Any) -> Any:
     if isinstance(data, (str, bytes)):
         return data
     if isinstance(data, collections.abc.Mapping):
-        made = {key: pin(value) for key, value in data.items()}
+        made = {key: pin_memory(value) for key, value in data.items()}
         if isinstance(data, collections.abc.MutableMapping):
             pinned = copy.copy(data)
             pinned.update(made)
             return pinned
         return made
     if isinstance(data, tuple):
-        return type(data)(*map(pin, data)) if hasattr(data, "_fields") else tuple(map(pin, data))
+        return type(data)(*map(pin_memory, data)) if hasattr(data, "_fields") else tuple(map(pin_memory, data))
     if isinstance(data, list):
-        return [pin(x) for x in data]
+        return [pin_memory(x) for x in data]
     return data
