@@ -10,6 +10,7 @@ import numpy as np
 from mindtorch_v2._backends.cpu import (
     attention,
     conv_arrays,
+    elementwise,
     foreach,
     indexing,
     indexing_elements,
@@ -50,6 +51,7 @@ HELPERS: dict[str, Any] = {
     "index_add_": indexing.index_add_,
     "matrix_product": linalg._dot,
     "batch_product": linalg._matmul,
+    "sub": elementwise._subtract,
 }
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]

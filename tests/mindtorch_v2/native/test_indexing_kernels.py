@@ -96,3 +96,21 @@ def test_gradients_of_a_graph_layer() -> None:
         return summed.index_add(0, source, h.gather(0, spread))
 
     assert torch.autograd.gradcheck(layer, (x,))
+
+
+def test_the_order_of_additions_does_not_depend_on_the_number_of_threads() -> None:
+    rng, before = np.random.default_rng(0), torch.get_num_threads()
+    index = torch.from_numpy(rng.integers(0, 50, 4000))
+    source = torch.from_numpy(rng.standard_normal((4000, 70)).astype("float32"))
+    made = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            sums = torch.zeros(50, 70).index_add(0, index, source, alpha=0.3)
+            spread = torch.zeros(50, 70).scatter_add(0, index.unsqueeze(1).expand(-1, 70), source)
+            along = torch.zeros(70, 50).scatter_add(1, index.expand(70, -1), source.t())
+            made.append((sums, spread, along))
+    finally:
+        torch.set_num_threads(before)
+    for sums, spread, along in made[1:]:
+        assert torch.equal(sums, made[0][0]) and torch.equal(spread, made[0][1]) and torch.equal(along, made[0][2])

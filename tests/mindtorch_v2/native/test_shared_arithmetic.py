@@ -1,4 +1,4 @@
-"""Sums, products and quotients that several threads share equal those of numpy bit by bit."""
+"""Sums, products and quotients of large operands, which several threads share, equal those of numpy bit by bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import mindtorch_v2 as torch
 
-OPERATIONS: list[Callable[[Any, Any], Any]] = [operator.add, operator.mul, operator.truediv]
+OPERATIONS: list[Callable[[Any, Any], Any]] = [operator.add, operator.sub, operator.mul, operator.truediv]
 
 
 @pytest.fixture(params=[1, 2])
@@ -56,3 +56,44 @@ def test_gradients_pass_through(threads: int) -> None:
     ((x * y) / y + x).sum().backward()
     assert (x.grad == 2).all()
     assert (y.grad == 0).all()
+
+
+SMALLER = [(3000, 1), (7,), (1, 7), (1, 1), (), (1,)]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.__name__)
+def test_one_operand_is_repeated(operation: Any, kind: str, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    large = rng.standard_normal((3000, 7)).astype(kind)
+    large.flat[::97] = np.nan
+    for shape in SMALLER:
+        small = rng.standard_normal(shape).astype(kind)
+        for first, second in ((large, small), (small, large)):
+            made = operation(torch.from_numpy(first), torch.from_numpy(second))
+            np.testing.assert_array_equal(made.numpy(), operation(first, second), err_msg=str(shape))
+            assert made.is_contiguous()
+
+
+def test_repeated_operands_of_many_dimensions(threads: int) -> None:
+    x = torch.arange(2.0 * 3 * 500 * 9).reshape(2, 3, 500, 9)
+    for other in (
+        x[..., :1],
+        x[0, 0, 0],
+        x[:, :1, :1],
+        x[:1, :, :, :1],
+        x[:, :, 0:1].expand_as(x),
+        x[..., 3:4].expand_as(x),
+        x.flip(2),
+    ):
+        np.testing.assert_array_equal((x * other).numpy(), x.numpy() * other.numpy())
+        np.testing.assert_array_equal((other - x).numpy(), other.numpy() - x.numpy())
+    outer = x[..., :1] + x[0, 0, 0]
+    np.testing.assert_array_equal(outer.numpy(), x[..., :1].numpy() + x[0, 0, 0].numpy())
+    channels_last = x.to(memory_format=torch.channels_last)
+    assert (channels_last * channels_last[..., :1]).is_contiguous(memory_format=torch.channels_last)
+
+
+def test_shapes_that_do_not_fit_are_refused(threads: int) -> None:
+    with pytest.raises(RuntimeError, match="must match the size of tensor b"):
+        torch.ones(3000, 7) * torch.ones(3000, 3)

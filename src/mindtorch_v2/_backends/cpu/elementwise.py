@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._dispatch.registry import check, inplace_kernel, kernel
 from ..._dtype import get_default_dtype
+from ..._native import accelerated
 from ..._ops.rules import check_factor
 from . import (
     elementwise_mixtures,  # noqa: F401  - registers clamp, where, lerp, addcmul, addcdiv
@@ -60,7 +61,7 @@ def _wrap_second_operand(ufunc: Any) -> Callable[[Operand, Operand], Any]:
 _add, _multiply, _subtract = (
     _wrap_second_operand(np.add),
     _wrap_second_operand(np.multiply),
-    _wrap_second_operand(np.subtract),
+    accelerated("sub")(_wrap_second_operand(np.subtract)),
 )
 _remainder, _fmod, _floor_divide, _power = (
     _wrap_second_operand(np.remainder),

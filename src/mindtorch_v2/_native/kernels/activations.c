@@ -1,4 +1,4 @@
-/* Activation functions, their gradients and shared arithmetic: one pass over arrays whose rows are contiguous. */
+/* Activation functions and their gradients: one pass over arrays whose rows are contiguous. */
 #include "kernels.h"
 
 typedef struct {
@@ -102,9 +102,6 @@ static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObjec
         return gradient(&name##_loops, args[0], args[1], 0);                                                           \
     }
 
-COSTS(add, 0.2, 0.4)
-COSTS(mul, 0.2, 0.4)
-COSTS(div, 0.25, 0.5)
 COSTS(relu, 0.3, 0.6)
 COSTS(exp, 0.8, 2)
 COSTS(sigmoid, 1, 3)
@@ -128,18 +125,6 @@ IN_PLACE(silu)
 GRADIENT(sigmoid_backward)
 GRADIENT(tanh_backward)
 GRADIENT(silu_backward)
-
-/* Arithmetic of two arrays of one shape. With one thread numpy does it as well, with less around it. */
-#define SHARED(name)                                                                                                   \
-    static PyObject *name##_shared(PyObject *const *args, Py_ssize_t count)                                            \
-    {                                                                                                                  \
-        (void)count;                                                                                                   \
-        return threads_get() > 1 ? gradient(&name##_loops, args[0], args[1], 0) : DECLINED;                            \
-    }
-
-SHARED(add)
-SHARED(mul)
-SHARED(div)
 
 /* 0 for gelu's exact form, 1 for the tanh form, -1 for what is neither. */
 static int gelu_form(PyObject *word)
@@ -173,9 +158,6 @@ static PyObject *threshold_backward_kernel(PyObject *const *args, Py_ssize_t cou
 }
 
 const KernelEntry ACTIVATION_KERNELS[] = {
-    {"add", add_shared, 2},
-    {"mul", mul_shared, 2},
-    {"div", div_shared, 2},
     {"relu", relu_kernel, 1},
     {"relu_", relu_in_place, 1},
     {"exp", exp_kernel, 1},

@@ -1,8 +1,15 @@
 /* Numpy arrays as the kernels see them, through the buffer protocol. */
 #include "kernels.h"
+#include "common/numpy_arrays.h"
+
+#include <stddef.h>
+
+#define LARGE 8192 /* elements */
 
 static PyTypeObject *ndarray_type;
 static PyObject *numpy_empty, *numpy_zeros, *dtype_float, *dtype_double, *dtype_long;
+
+static bool layout_known; /* whether arrays lie in memory as numpy_arrays.h says */
 
 static char type_of(const char *format, Py_ssize_t itemsize)
 {
@@ -52,6 +59,17 @@ void arrays_close(Arrays *all)
         PyBuffer_Release(&all->buffers[--all->count]);
 }
 
+bool array_is_large(PyObject *object)
+{
+    if (Py_TYPE(object) != ndarray_type || !layout_known)
+        return false;
+    const ArrayFields *fields = (const ArrayFields *)object;
+    Py_ssize_t size = 1;
+    for (int i = 0; i < fields->nd; i++)
+        size *= fields->dimensions[i];
+    return size >= LARGE;
+}
+
 bool same_shape(const Array *a, const Array *b)
 {
     return a->ndim == b->ndim && (a->ndim == 0 || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0);
@@ -95,6 +113,18 @@ PyObject *array_new(Arrays *all, Array *array, int ndim, const Py_ssize_t *shape
     return made;
 }
 
+static int learn_layout(void)
+{
+    PyObject *array = PyObject_CallFunction(numpy_zeros, "((ii)O)", 3, 5, dtype_float);
+    if (array == NULL)
+        return -1;
+    const ArrayFields *fields = (const ArrayFields *)array;
+    layout_known = Py_TYPE(array)->tp_basicsize >= (Py_ssize_t)offsetof(ArrayFields, weak_references) && fields->nd == 2
+                   && fields->dimensions != NULL && fields->dimensions[0] == 3 && fields->dimensions[1] == 5;
+    Py_DECREF(array);
+    return 0;
+}
+
 int arrays_init(void)
 {
     PyObject *numpy = PyImport_ImportModule("numpy");
@@ -107,5 +137,7 @@ int arrays_init(void)
     dtype_double = PyObject_CallMethod(numpy, "dtype", "s", "float64");
     dtype_long = PyObject_CallMethod(numpy, "dtype", "s", "int64");
     Py_DECREF(numpy);
-    return ndarray_type && numpy_empty && numpy_zeros && dtype_float && dtype_double && dtype_long ? 0 : -1;
+    if (!ndarray_type || !numpy_empty || !numpy_zeros || !dtype_float || !dtype_double || !dtype_long)
+        return -1;
+    return learn_layout();
 }

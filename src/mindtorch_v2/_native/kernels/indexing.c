@@ -3,6 +3,7 @@
 #include "kernels.h"
 
 #define MAX_DIMS 8
+#define COLUMNS 16 /* of a table that one thread adds to */
 
 /* Elements of `index` walk over the others. `table` is contiguous and is what the index counts in; `other` is read or
  * written. */
@@ -14,13 +15,14 @@ typedef struct {
     Py_ssize_t table_step[MAX_DIMS], index_step[MAX_DIMS], other_step[MAX_DIMS]; /* steps in elements */
     Py_ssize_t limit;                                                            /* of the axis of the table */
     double alpha;
+    Py_ssize_t rows;
 } Walk;
 
 #define LOOPS "indexing.inc"
 #include "each_type.h"
 
 PICKER(gather_rows)
-PICKER(scatter_rows)
+PICKER(scatter_columns)
 
 static bool set_steps(Py_ssize_t *steps, const Array *a)
 {
@@ -88,6 +90,23 @@ static bool read_walk(Walk *w, const Array *table, PyObject *dim, const Array *i
     return in_range(w);
 }
 
+/* Every element is added to in the order of the rows, whatever the number of threads: they share the columns. Where the
+   index counts along those, one thread does all. */
+static void scatter(Walk *w, char type)
+{
+    Py_ssize_t n = w->shape[w->ndim - 1], blocks = (n + COLUMNS - 1) / COLUMNS;
+    loop_function loop = scatter_columns_pick(type);
+    w->rows = row_count(w);
+    double cost = (double)w->rows * (3 + 0.3 * COLUMNS);
+    if (w->axis < w->ndim - 1) {
+        run_loop(loop, w, blocks, cost);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    loop(w, 0, blocks);
+    Py_END_ALLOW_THREADS;
+}
+
 /* gather(self, dim, index, sparse_grad) */
 static PyObject *gather(PyObject *const *args, Py_ssize_t count)
 {
@@ -127,10 +146,7 @@ static PyObject *scatter_add(PyObject *const *args, Py_ssize_t count)
         fits = src.shape[i] >= w.shape[i];
     if (fits) {
         w.other = src.data;
-        Py_ssize_t rows = row_count(&w); /* in their order and on one thread: several rows may add to one */
-        Py_BEGIN_ALLOW_THREADS;
-        scatter_rows_pick(table.type)(&w, 0, rows);
-        Py_END_ALLOW_THREADS;
+        scatter(&w, table.type);
         result = Py_NewRef(Py_None);
     }
     arrays_close(&all);
@@ -167,9 +183,7 @@ static PyObject *index_add(PyObject *const *args, Py_ssize_t count)
         w.table = table.data, w.index = index.data, w.other = src.data;
         w.index_step[axis] = index.strides[0] / index.itemsize;
         if (in_range(&w)) {
-            Py_BEGIN_ALLOW_THREADS;
-            scatter_rows_pick(table.type)(&w, 0, row_count(&w));
-            Py_END_ALLOW_THREADS;
+            scatter(&w, table.type);
             result = Py_NewRef(Py_None);
         }
     }

@@ -61,7 +61,8 @@ typedef struct {
 /* One table a family, ended by a NULL name. */
 extern const KernelEntry ACTIVATION_KERNELS[], SOFTMAX_KERNELS[], LAYER_NORM_KERNELS[], REDUCTION_KERNELS[],
     COPY_KERNELS[], OPTIMIZER_KERNELS[], LOSS_KERNELS[], POOLING_KERNELS[], CONVOLUTION_KERNELS[], ATTENTION_KERNELS[],
-    CONV_PRODUCT_KERNELS[], LSTM_KERNELS[], SORTING_KERNELS[], INDEXING_KERNELS[], PRODUCT_KERNELS[];
+    CONV_PRODUCT_KERNELS[], LSTM_KERNELS[], SORTING_KERNELS[], INDEXING_KERNELS[], PRODUCT_KERNELS[],
+    BROADCASTING_KERNELS[];
 
 /* --- arrays */
 typedef struct {
@@ -87,6 +88,8 @@ typedef struct {
 /* Opens an array; sets `failed` (and no exception) for what is no plain numpy array, or one that cannot be written. */
 void array_open(Arrays *all, Array *array, PyObject *object, bool writable);
 void arrays_close(Arrays *all);
+/* Whether an object is an array of some thousand elements, before it is opened, which costs more than small ones. */
+bool array_is_large(PyObject *object);
 
 INLINE bool is_real(const Array *a)
 {
