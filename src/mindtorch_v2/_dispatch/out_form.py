@@ -22,6 +22,14 @@ from .specs import meta_array
 
 # their out must not be an input
 READ_WHILE_WRITING = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}
+_NO_GRAPHS = (
+    "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+    "grad."
+)
+# composites whose results have no gradient, though what they are made of may have one
+_WITHOUT_GRADIENT = {"floor_divide", "heaviside"}
+# factories that PyTorch makes by resizing what they write into
+_RESIZING = {"empty", "randn"}
 # Ops that compute in the type of `out` if no argument dtype is given.
 COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}
 
@@ -159,11 +167,10 @@ def _check_memory(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
 
 
 def _refuse_graphs(op: Op, tensors: Any) -> None:
+    if op.no_grad or op.base in _WITHOUT_GRADIENT:
+        return
     if modes.grad_enabled() and any(t.requires_grad for t in flat_tensors(tensors)):
-        raise RuntimeError(
-            f"{op.base}(): functions with out=... arguments don't support automatic differentiation, but one of "
-            "the arguments requires grad."
-        )
+        raise RuntimeError(f"{op.base}{_NO_GRAPHS}")
 
 
 def deliver(name: str, result: Any, out: Any, *inputs: Any) -> Any:
@@ -181,6 +188,9 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     """Calls a factory for the type and the device of `out`, and writes its result into it."""
     given = {p.name: a for p, a in zip(op.schema.params, args)}
     check_factory(given["dtype"], out)
+    if out.requires_grad and modes.grad_enabled():
+        resizes = op.base in _RESIZING
+        raise RuntimeError("cannot resize variables that require grad" if resizes else f"aten::{op.base}{_NO_GRAPHS}")
     given.update(dtype=out.dtype, device=out.device)
     positional = [given[p.name] for p in op.schema.params if not p.keyword_only]
     keywords = {p.name: given[p.name] for p in op.schema.params if p.keyword_only}

@@ -133,6 +133,9 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     "float_power": _make_check(
         "the output given to float_power has dtype {out} but the operation's result requires dtype {made}"
     ),
+    "mvlgamma": _make_check(
+        "mvlgamma: result type {made} can't be cast to the desired output type {made}", dt.can_cast
+    ),
     "ldexp": _make_check("ldexp can't be cast to the desired output type {out}", dt.can_cast),
     "complex": _ARGUMENT,
     "polar": _ARGUMENT,
@@ -155,6 +158,9 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     "linalg_matrix_norm": _make_check("linalg.matrix_norm expected out tensor dtype {made} but got: {out}"),
     "nuclear_norm": _make_check("linalg.matrix_norm expected out tensor dtype {made} but got: {out}"),
     "linalg_solve_triangular": _SCALAR_TYPE_2,
+    "linalg_householder_product": _linalg("torch.linalg.householder_product"),
+    "orgqr": _linalg("torch.linalg.householder_product"),
+    "geqrf": (_linalg("torch.geqrf", "a"), _linalg("torch.geqrf", "tau")),
     "linalg_eigvals": _linalg("torch.linalg.eigvals", "eigenvalues"),
     "linalg_eig": (_linalg("torch.linalg.eig", "eigenvalues"), _linalg("torch.linalg.eig", "eigenvectors")),
     "linalg_lstsq": tuple(
@@ -194,6 +200,9 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     "mean": _make_check("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast),
     "mean.dim": _cast,
     "logsumexp": _make_check(
+        "logsumexp(): Expected floating point type for result tensor, but got: {out}", lambda made, out: out.inexact
+    ),
+    "special_logsumexp": _make_check(
         "logsumexp(): Expected floating point type for result tensor, but got: {out}", lambda made, out: out.inexact
     ),
     "quantile": _QUANTILE,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _dtype as dt
-from .rules import Rule, Spec, alike, like
+from .._shape import broadcast_shapes, contiguous_strides
+from .rules import Rule, Spec, alike
 from .table import op
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -17,13 +18,24 @@ def _frexp(self: Any) -> tuple[Spec, Spec]:
     return alike(self), alike(self, dt.int32)
 
 
+def _by_columns(shape: Sequence[int], dtype: dt.dtype) -> Spec:
+    """Matrices as LAPACK leaves them."""
+    rows, columns = shape[-2:]
+    step = max(rows * columns, 1)
+    return Spec(tuple(shape), dtype, (*(step * s for s in contiguous_strides(shape[:-2])), 1, max(rows, 1)))
+
+
+def _ldl_solved(LD: Any, pivots: Any, B: Any, *rest: Any) -> Spec:
+    return _by_columns((*broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B.dtype)
+
+
 def _geqrf(self: Any) -> tuple[Spec, Spec]:
-    return Spec(tuple(self.shape), self.dtype), Spec((*self.shape[:-2], min(self.shape[-2:])), self.dtype)
+    return _by_columns(self.shape, self.dtype), Spec((*self.shape[:-2], min(self.shape[-2:])), self.dtype)
 
 
 def _ldl(self: Any, *rest: Any) -> tuple[Spec, ...]:
     return (
-        Spec(tuple(self.shape), self.dtype),
+        _by_columns(self.shape, self.dtype),
         Spec(tuple(self.shape[:-1]), dt.int32),
         Spec(tuple(self.shape[:-2]), dt.int32),
     )
@@ -124,7 +136,7 @@ op(
     method=False,
     out=True,
     namespace="linalg",
-    meta=like(2),
+    meta=_ldl_solved,
 )
 op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
 

@@ -125,7 +125,8 @@ def jvp(
         out = func(*xs)
         outs = (out,) if isinstance(out, Tensor) else tuple(out)
         vs = tuple(map(public.ones_like, xs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
-        dummies = tuple(public.zeros_like(o).requires_grad_() for o in outs)
+        # ones: a backward pass that takes logarithms of its gradients (logcumsumexp) has no derivative at 0
+        dummies = tuple(public.ones_like(o).requires_grad_() for o in outs)
         grads = _grad(outs, xs, dummies, True)
         found = _grad(list(grads), dummies, vs, create_graph)
     return (out if create_graph else _detach(out)), _pack(found, isinstance(out, Tensor))

@@ -266,7 +266,8 @@ def _full_to(x: Any, known: int) -> Any:
 # --- forward products
 def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """The derivative of every output in the direction of the tangents."""
-    dummies = [_like(aten.zeros_like(_plain(o)).requires_grad_(), o) for o in map(_full, outputs)]
+    # backward passes are linear in what they start from; those that take logarithms of it need it to be other than 0
+    dummies = [_like(aten.ones_like(_plain(o)).requires_grad_(), o) for o in map(_full, outputs)]
     back = _gradients([_full(o) for o in outputs], inputs, dummies)
     return _gradients(back, dummies, [_full(t) for t in tangents])
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import mindtorch_v2 as torch
 from mindtorch_v2._backends.cpu import special_functions as special
 
 RNG = np.random.default_rng(7)
@@ -69,3 +70,11 @@ def test_shapes_and_layouts_are_kept():
         assert function(x).strides == x.strides
         assert function(x[:0]).shape == (0, 7)
         assert np.shape(function(np.array(0.5))) == ()
+
+
+@pytest.mark.parametrize("name", ["chebyshev_polynomial_t", "hermite_polynomial_he", "legendre_polynomial_p"])
+def test_polynomials_of_numbers_are_refused(name):
+    with pytest.raises(
+        TypeError, match=rf"special_{name}\(\) received an invalid combination of arguments - got \(int"
+    ):
+        getattr(torch.special, name)(2, 3)

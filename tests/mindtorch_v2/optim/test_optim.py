@@ -305,3 +305,16 @@ def test_old_state_dicts_get_the_flags_of_today():
     opt.load_state_dict(saved)
     assert opt.state_dict()["state"][0]["step"].item() == 4.0
     opt.step()
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_fused_step_of_a_scalar_parameter(name, kind):
+    """A tensor without dimensions moves as a vector of one element does."""
+    scalar, vector = (torch.full(shape, 0.5, dtype=kind, requires_grad=True) for shape in ((), (1,)))
+    optimizer = getattr(torch.optim, name)([scalar, vector], lr=0.25, fused=True)
+    for _ in range(2):
+        for p in (scalar, vector):
+            p.grad = torch.full_like(p, 0.5)
+        optimizer.step()
+    assert scalar.item() == vector.item() < 0.5

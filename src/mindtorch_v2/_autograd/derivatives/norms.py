@@ -12,8 +12,9 @@ from .common import conj, restore_dim
 
 
 def _divide_by_norm(g: Any, norm: Any, power: float) -> Any:
-    """g / norm ** power, zero where the norm is zero."""
-    return aten.masked_fill_(aten.div(g, aten.pow(norm, power)), aten.eq(norm, 0), 0)
+    """g / norm ** power, zero where the norm is zero, with derivatives that are zero there, too."""
+    none = aten.eq(norm, 0)
+    return aten.masked_fill_(aten.div(g, aten.pow(aten.masked_fill(norm, none, 1), power)), none, 0)
 
 
 def _largest_share(g: Any, self: Any, norm: Any, dim: Any) -> Any:

@@ -183,14 +183,23 @@ def _integers(name: str, self: Operand, other: Operand) -> bool:
     return True
 
 
+def _with_array(self: Operand, other: Operand) -> tuple[Operand, Operand]:
+    """The operands; of two numbers the first as the tensor that it stands for."""
+    if isinstance(self, np.ndarray) or isinstance(other, np.ndarray):
+        return self, other
+    return np.asarray(self, get_default_dtype().np if isinstance(self + other, float) else None), other
+
+
 def divide_down(self: Operand, other: Operand) -> Any:
     """The quotient rounded towards minus infinity."""
+    self, other = _with_array(self, other)
     _integers("div_floor_cpu", self, other)
     return _floor_divide(self, other)
 
 
 def divide_to_zero(self: Operand, other: Operand) -> Any:
     """The quotient without its fraction."""
+    self, other = _with_array(self, other)
     if not _integers("div_trunc_cpu", self, other):
         return np.trunc(np.true_divide(self, other))
     down = _floor_divide(self, other)
@@ -203,6 +212,7 @@ _ROUNDING: dict[str, Callable[[Operand, Operand], Any]] = {"floor": divide_down,
 @kernel("div.Tensor_mode")
 def div_mode(self: Operand, other: Operand, rounding_mode: str | None) -> Any:
     if rounding_mode is None:
+        self, other = _with_array(self, other)
         if (self if isinstance(self, np.ndarray) else other).dtype.kind in "biu":
             return np.true_divide(self, other, dtype=get_default_dtype().np)
         return np.true_divide(self, other)

@@ -16,6 +16,9 @@ _BLOCK = 16384  # elements; a handful of such blocks fits the second-level cache
 def _blocks(*arrays: Array | None) -> Iterator[list[Any]]:
     """Matching pieces of arrays of one shape; arrays that are not contiguous come whole."""
     first = next(a for a in arrays if a is not None)
+    if first.ndim == 0:  # numpy would make numbers of the results, which nothing can be written into
+        yield [None if a is None else a.reshape(1) for a in arrays]
+        return
     if first.size <= _BLOCK or not all(a is None or a.flags.c_contiguous for a in arrays):
         yield list(arrays)
         return

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import kernel
+from .lapack import column_major
 
 
 @kernel("frexp.Tensor")
@@ -116,7 +117,7 @@ def geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for i in np.ndindex(*batch):
         raw, factors = np.linalg.qr(self[i], mode="raw")
         packed[i], tau[i] = raw.T, factors
-    return packed, tau
+    return column_major(packed), tau
 
 
 # --- LDL^T
@@ -193,7 +194,7 @@ def ldl_factor_ex(self: np.ndarray, hermitian: bool, check_errors: bool) -> Any:
             f"torch.linalg.ldl_factor_ex: (Batch element 0): Factorization has completed with a zero pivot "
             f"at {int(info.ravel().max())}."
         )
-    return packed, np.array([o[1] for o in out], np.int32).reshape(self.shape[:-1]), info
+    return column_major(packed), np.array([o[1] for o in out], np.int32).reshape(self.shape[:-1]), info
 
 
 @kernel("linalg_ldl_solve")
@@ -203,7 +204,7 @@ def ldl_solve(LD: np.ndarray, pivots: np.ndarray, B: np.ndarray, hermitian: bool
     out = np.broadcast_to(B, (*batch, *B.shape[-2:])).copy()
     for i in np.ndindex(*batch):
         out[i] = _ldl_solve_one(LD[i], pivots[i], out[i], hermitian)
-    return out
+    return column_major(out)
 
 
 def _ldl_solve_one(a: np.ndarray, pivots: np.ndarray, b: np.ndarray, hermitian: bool) -> np.ndarray:
@@ -216,6 +217,9 @@ def _ldl_solve_one(a: np.ndarray, pivots: np.ndarray, b: np.ndarray, hermitian: 
     for k, size, pivot in blocks:
         b[[k + size - 1, pivot]] = b[[pivot, k + size - 1]]
         b[k + size :] -= a[k + size :, k : k + size] @ b[k : k + size]
+        if size == 1:
+            b[k] /= a[k, k]  # infinite where a pivot is 0, as LAPACK leaves it
+            continue
         block = np.tril(a[k : k + size, k : k + size])
         b[k : k + size] = np.linalg.solve(block + conj(np.tril(block, -1)).T, b[k : k + size])
     for k, size, pivot in reversed(blocks):

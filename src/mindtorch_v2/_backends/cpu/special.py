@@ -19,7 +19,13 @@ def _register(name: str, function: Function) -> None:
 
     @kernel(name)
     def call(*operands: Any) -> np.ndarray:
-        kind = next(o.dtype for o in operands if isinstance(o, np.ndarray))
+        kind = next((o.dtype for o in operands if isinstance(o, np.ndarray)), None)
+        if kind is None:
+            given = ", ".join(type(o).__name__ for o in operands)
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got ({given}), but expected "
+                "a Tensor among them"
+            )
         arrays = np.broadcast_arrays(*[np.asarray(o, np.float64) for o in operands])
         shape = arrays[0].shape
         return np.asarray(function(*[a.reshape(-1) for a in arrays])).reshape(shape).astype(kind)

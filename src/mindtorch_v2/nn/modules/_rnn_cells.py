@@ -65,6 +65,18 @@ class RNNCellBase(Module):
         elif hx is not None and hx.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {hx.dim()}D instead")
 
+    def _check_sizes(self, input: Tensor, *hidden: Tensor) -> None:
+        """RuntimeError unless batch, input and hidden sizes fit."""
+        if input.size(1) != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
+        for i, h in enumerate(hidden):
+            if h.size(0) != input.size(0):
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {h.size(0)}")
+            if h.size(1) != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {h.size(1)}, expected {self.hidden_size}"
+                )
+
     def _zeros(self, input: Tensor) -> Tensor:
         return aten.zeros((input.size(0), self.hidden_size), dtype=input.dtype, device=input.device)
 
@@ -77,6 +89,7 @@ class RNNCellBase(Module):
             hx = self._zeros(input)
         elif not batched:
             hx = hx.unsqueeze(0)
+        self._check_sizes(input, hx)
         made = op(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return made if batched else made.squeeze(0)
 
@@ -145,5 +158,6 @@ class LSTMCell(RNNCellBase):
             state = (zeros, zeros)
         else:
             state = hx if batched else (hx[0].unsqueeze(0), hx[1].unsqueeze(0))
+        self._check_sizes(input, *state)
         h, c = aten.lstm_cell(input, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
