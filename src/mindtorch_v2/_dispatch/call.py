@@ -130,6 +130,15 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
     if len(required) == 1 and not others and not lists:
         (only,) = required
         return lambda args: args[only]._keys
+    if len(required) == len(others) == 1 and not lists:  # a tensor, and one that may be a number: x + y
+        (first,), ((second, read_second),) = required, others
+
+        def keys_of_two(args: tuple[Any, ...]) -> int:
+            value = args[second]
+            keys: int = args[first]._keys
+            return keys | (value._keys if value.__class__ is Tensor else read_second(value))
+
+        return keys_of_two
 
     def keys_of(args: tuple[Any, ...]) -> int:
         keys = 0

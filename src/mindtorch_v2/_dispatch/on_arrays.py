@@ -40,7 +40,9 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
     def boxed(*args: Any) -> Any:
         if (steps and _observer.active is not None) or not fits(args):
             return general(*args)
-        arrays = [a._array if isinstance(a, Tensor) else a for a in args]
+        arrays = []
+        for a in args:  # a comprehension is a call of its own before Python 3.12
+            arrays.append(a._array if isinstance(a, Tensor) else a)
         try:
             made = run(arrays)
         except ValueError as error:
@@ -61,6 +63,10 @@ def _kernel_runner(plan: CallPlan) -> Callable[[list[Any]], Any]:
     if direct is None or not all(kinds[:tensors]):
         return lambda arrays: kernel(*arrays)
     unset = tuple((i, a.default) for i, a in enumerate(plan.arguments) if i >= tensors)
+
+    if tensors == 2 and len(unset) == 1:  # add, sub: two operands and a factor
+        ((_, one),) = unset
+        return lambda arrays: direct(arrays[0], arrays[1]) if arrays[2] is one else kernel(*arrays)
 
     def run(arrays: list[Any]) -> Any:
         for i, default in unset:
