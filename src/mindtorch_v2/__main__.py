@@ -61,7 +61,7 @@ def _fresh_main(**attributes: object) -> dict[str, object]:
 
 
 def _run_code(code: str, name: str) -> None:
-    exec(_compiled(code, name), _fresh_main())
+    exec(_compile_program(code, name), _fresh_main())
 
 
 def _run_script(path: str) -> None:
@@ -69,11 +69,11 @@ def _run_script(path: str) -> None:
         runpy.run_path(path, run_name="__main__")
         return
     with open(path, "rb") as f:
-        code = _compiled(f.read(), path)
+        code = _compile_program(f.read(), path)
     exec(code, _fresh_main(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path)))
 
 
-def _compiled(code: str | bytes, name: str) -> CodeType:
+def _compile_program(code: str | bytes, name: str) -> CodeType:
     """The program's code. `from __future__` of this file is not meant for it."""
     return compile(code, name, "exec", dont_inherit=True)
 

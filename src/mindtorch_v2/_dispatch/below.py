@@ -94,9 +94,11 @@ def kernel_of(op: Op) -> Any:
         positional, keywords = overrides._as_given(op, args)
         if state.dispatch_modes:
             mode, rest = state.dispatch_modes[-1], state.dispatch_modes[:-1]
-            answer = _observed("PythonDispatchMode", op, args, _ask_mode, mode, rest, func, args, positional, keywords)
+            answer = _call_in_event(
+                "PythonDispatchMode", op, args, _ask_mode, mode, rest, func, args, positional, keywords
+            )
         else:
-            answer = _observed("PythonSubclass", op, args, _ask_classes, func, args, positional, keywords)
+            answer = _call_in_event("PythonSubclass", op, args, _ask_classes, func, args, positional, keywords)
         return (
             args[0]
             if op.inplace_of is not None and answer is not None and not isinstance(answer, (tuple, list))
@@ -114,7 +116,7 @@ def _event_op(op: Op, event: str) -> Op:
     return made
 
 
-def _observed(event: str, op: Op, args: tuple[Any, ...], function: Callable[..., Any], *arguments: Any) -> Any:
+def _call_in_event(event: str, op: Op, args: tuple[Any, ...], function: Callable[..., Any], *arguments: Any) -> Any:
     """Calls the function. In a profile the Python that runs instead of an operator is an event of its own, inside the
     operator's, with the operator's arguments.
     """

@@ -163,7 +163,7 @@ def _behind(dim: int, rank: int) -> int:
     return dim % rank + 1
 
 
-def _indexed(op: Op, spread: str) -> Rule:
+def _index_rule(op: Op, spread: str) -> Rule:
     """`index_add` and `index_copy`; with indices that differ by sample, the scatter that does the same."""
 
     def rule(level: int, self: Any, dim: int, index: Any, source: Any, *rest: Any) -> Any:
@@ -189,7 +189,7 @@ def register() -> None:
     RULES.update({name: _rows(find(name), find(along)) for name, along in ROWS.items()})
     RULES.update({name: _images(find(name), rank) for name, rank in IMAGES.items()})
     for name, spread in (("index_add", "scatter_add"), ("index_copy", "scatter.src")):
-        RULES[name] = _indexed(find(name), spread)
+        RULES[name] = _index_rule(find(name), spread)
 
 
 register()

@@ -269,7 +269,7 @@ class CodeGen:
                 returned = "" if node.type is None else f" -> {writer.type_name(node.type)}"
                 body.append(self.generate_output(writer.value(node.args[0])))
             else:
-                body.append(f"{writer.line(node)}{_released(node, last_uses)}\n")
+                body.append(f"{writer.line(node)}{_release_code(node, last_uses)}\n")
         if not body:
             body.append("pass\n")
         if self._body_transformer is not None:
@@ -307,7 +307,7 @@ def last_uses_of(graph: Graph) -> dict[Node, list[Node]]:
     return found
 
 
-def _released(node: Node, last_uses: dict[Node, list[Node]]) -> str:
+def _release_code(node: Node, last_uses: dict[Node, list[Node]]) -> str:
     """Code that drops values after their last use."""
     unused = last_uses.get(node, [])
     return f";  {' = '.join([*(repr(n) for n in unused), 'None'])}" if unused else ""

@@ -11,8 +11,8 @@ from typing import Any
 from .._dispatch.packets import OpOverload, OpOverloadPacket
 
 PACKAGE = __name__.partition(".")[0]
-# Where functions of this package are found; the first place that has the object under its name gives the name.
-_PLACES = (
+# Where functions of this package are found; the first module that has the object under its name gives the name.
+_MODULES = (
     "nn.functional",
     "",
     "linalg",
@@ -42,13 +42,13 @@ def place_of(target: Any) -> tuple[str, str] | None:
     name = getattr(target, "__name__", None)
     if not isinstance(name, str):
         return None
-    for place in _PLACES:
-        module = package_module(place)
+    for path in _MODULES:
+        module = package_module(path)
         if module is None:
             continue
-        for known in (name.removeprefix(f"{place}_"), name):  # torch.linalg.norm calls itself linalg_norm
+        for known in (name.removeprefix(f"{path}_"), name):  # torch.linalg.norm calls itself linalg_norm
             if known and known.isidentifier() and _shows(module, known, target):
-                return place, known
+                return path, known
     return None
 
 

@@ -207,7 +207,9 @@ class Tracer(TracerBase):
                 self._patch(patcher, function)
                 result = called(*args)
             annotation = getattr(inspect.unwrap(function), "__annotations__", {}).get("return")
-            self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=_evaluated(annotation))
+            self.create_node(
+                "output", "output", (self.create_arg(result),), {}, type_expr=_usable_annotation(annotation)
+            )
         finally:
             _running[0] -= 1
             self.submodule_paths = None
@@ -255,7 +257,7 @@ class Tracer(TracerBase):
         """The proxy of one parameter of the traced function."""
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
         args = () if name.startswith("*") or default is inspect.Parameter.empty else (default,)
-        return self.create_proxy("placeholder", name, args, {}, type_expr=_evaluated(annotations.get(name)))
+        return self.create_proxy("placeholder", name, args, {}, type_expr=_usable_annotation(annotations.get(name)))
 
 
 def _parameter_proxy(tracer: Tracer, path: str, value: Any, node: Node) -> ParameterProxy:
@@ -272,7 +274,7 @@ def _tensor_attributes(root: Any) -> list[tuple[int, str]]:
     ]
 
 
-def _evaluated(annotation: Any) -> Any:
+def _usable_annotation(annotation: Any) -> Any:
     """An annotation that is a string says nothing that generated code could use."""
     return None if isinstance(annotation, str) or annotation is inspect.Parameter.empty else annotation
 

@@ -95,7 +95,7 @@ def _recorded_method(cls: Any, name: str) -> Any:
 
 
 def patch_wrapped(patcher: Patcher) -> None:
-    """Puts recorders in the place of everything that was wrapped."""
+    """Replaces everything that was wrapped by recorders."""
     for (_, name), space in wrapped_functions.items():
         if name not in space and hasattr(builtins, name):
             original = getattr(builtins, name)
@@ -109,7 +109,7 @@ def patch_wrapped(patcher: Patcher) -> None:
 
 
 def patch_globals(patcher: Patcher, space: dict[str, Any], function_ids: set[int]) -> None:
-    """Puts recorders in the place of the functions with these ids, where a module has imported them by name."""
+    """Replaces the functions with these ids by recorders, where a module has imported them by name."""
     if patcher.visit_once(space):
         for name, value in list(space.items()):
             if not name.startswith("_") and callable(value) and id(value) in function_ids:

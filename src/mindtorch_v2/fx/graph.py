@@ -297,7 +297,7 @@ class Graph:
         try:
             from tabulate import tabulate
         except ModuleNotFoundError:
-            print(_aligned([headers, *([str(cell) for cell in row] for row in rows)]))
+            print(_format_table([headers, *([str(cell) for cell in row] for row in rows)]))
         else:
             print(tabulate(rows, headers=headers))
 
@@ -334,7 +334,7 @@ class _After:
         self.last = node
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def _format_table(rows: list[list[str]]) -> str:
     """A table with columns as wide as their widest cell, and a line under the headers."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rows.insert(1, ["-" * w for w in widths])

@@ -72,7 +72,7 @@ def _type_repr(obj: Any) -> str:
     if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
         if obj.__module__ == "builtins":
             return obj.__qualname__
-        return f"{_spelled(obj.__module__)}.{obj.__qualname__}" if obj.__name__ != "Tensor" else "torch.Tensor"
+        return f"{_torch_name(obj.__module__)}.{obj.__qualname__}" if obj.__name__ != "Tensor" else "torch.Tensor"
     if obj is ...:
         return "..."
     if isinstance(obj, types.FunctionType):
@@ -83,7 +83,7 @@ def _type_repr(obj: Any) -> str:
 _PACKAGE = __name__.partition(".")[0]
 
 
-def _spelled(module: str) -> str:
+def _torch_name(module: str) -> str:
     """A module of this package by its name in torch."""
     head, dot, rest = module.partition(".")
     return f"torch{dot}{rest}" if head == _PACKAGE else module

@@ -30,7 +30,7 @@ def normalize_function(
         signature = inspect.signature(target)
     except (TypeError, ValueError):
         return None
-    return _normalized(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
+    return _bind_arguments(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
 
 
 def normalize_module(
@@ -42,10 +42,10 @@ def normalize_module(
 ) -> ArgsKwargsPair | None:
     """The same for a call of the submodule at a path."""
     signature = inspect.signature(root.get_submodule(target).forward)
-    return _normalized(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
+    return _bind_arguments(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
 
 
-def _normalized(
+def _bind_arguments(
     signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any], only_keywords: bool
 ) -> ArgsKwargsPair | None:
     kinds = {p.kind for p in signature.parameters.values()}

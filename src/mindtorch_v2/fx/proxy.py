@@ -228,7 +228,7 @@ class Proxy:
         return self.tracer.iter(self) if count is None else iter([_item(self, i) for i in range(count)])
 
     def __bool__(self) -> bool:
-        if self.tracer.trace_asserts and _asserted(sys._getframe(1)):
+        if self.tracer.trace_asserts and _is_asserted(sys._getframe(1)):
             import importlib
 
             check = importlib.import_module(__name__.partition(".")[0])._assert
@@ -293,7 +293,7 @@ def _unpacked_count(frame: Any) -> int | None:
     return None
 
 
-def _asserted(frame: Any) -> bool:
+def _is_asserted(frame: Any) -> bool:
     """Whether the value is tested by an assert statement."""
     instructions = list(dis.get_instructions(frame.f_code))
     at = next((i for i, found in enumerate(instructions) if found.offset == frame.f_lasti), None)

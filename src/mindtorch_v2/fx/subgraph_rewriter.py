@@ -24,7 +24,7 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """A match, and the nodes that stand in its place."""
+    """A match, and the nodes that replace it."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -106,7 +106,7 @@ def _replace(
 def _put(
     gm: GraphModule, match: InternalMatch, pattern: Graph, new: Graph, changed: dict[Node, Node]
 ) -> ReplacedPatterns:
-    """Puts the nodes of `new` in the place of a match."""
+    """Replaces a match by the nodes of `new`."""
     graph = gm.graph
     inputs = [changed.get(n, n) if isinstance(n, Node) else n for n in match.placeholder_nodes]
     placeholders = [n for n in new.nodes if n.op == "placeholder"]
@@ -144,7 +144,7 @@ def _put(
 
 
 def _use_constant(old: Node, value: Any) -> None:
-    """Puts a constant in the place of a node wherever it is used."""
+    """Replaces a node by a constant wherever it is used."""
 
     def swap(node: Node) -> Any:
         return value if node is old else node

@@ -67,10 +67,10 @@ static bool times_add(Times *times, Time time)
     }
     if (times->are_doubles && !time.is_double)
         time.number = (double)time.whole;
-    char *place = column_add(&times->values, 8);
-    if (place)
-        memcpy(place, &time.whole, 8);
-    return place != NULL;
+    char *added = column_add(&times->values, 8);
+    if (added)
+        memcpy(added, &time.whole, 8);
+    return added != NULL;
 }
 
 #endif

@@ -67,9 +67,9 @@ static int key_number(const char *key, size_t size, const char *const names[], c
 }
 
 /* Reads `"key":` and moves to the value; the key without its quotation marks. Keys with escapes are odd. */
-static Status read_key(const char **place, const char *end, Span *key)
+static Status read_key(const char **cursor, const char *end, Span *key)
 {
-    const char *at = *place;
+    const char *at = *cursor;
     if (at == end)
         return MORE;
     if (*at != '"')
@@ -85,27 +85,27 @@ static Status read_key(const char **place, const char *end, Span *key)
     at = skip_space(close + 1, end);
     if (at == end || *at != ':')
         return at == end ? MORE : ODD;
-    *place = skip_space(at + 1, end);
+    *cursor = skip_space(at + 1, end);
     return DONE;
 }
 
 /* After a member: moves to the next one, or behind the closing bracket. */
-static Status next_member(const char **place, const char *end, bool *is_last)
+static Status next_member(const char **cursor, const char *end, bool *is_last)
 {
-    const char *at = skip_space(*place, end);
+    const char *at = skip_space(*cursor, end);
     if (at == end)
         return MORE;
     *is_last = *at == '}';
     if (*at != '}' && *at != ',')
         return ODD;
-    *place = *is_last ? at + 1 : skip_space(at + 1, end);
+    *cursor = *is_last ? at + 1 : skip_space(at + 1, end);
     return DONE;
 }
 
 /* Reads the arguments, whose bracket is here. A key that comes twice is odd: the last one counts. */
-static Status read_arguments(const char **place, const char *end, Event *event)
+static Status read_arguments(const char **cursor, const char *end, Event *event)
 {
-    const char *at = skip_space(*place + 1, end);
+    const char *at = skip_space(*cursor + 1, end);
     bool is_last = at < end && *at == '}';
     if (is_last)
         at++;
@@ -129,17 +129,17 @@ static Status read_arguments(const char **place, const char *end, Event *event)
         if (status != DONE)
             return status;
     }
-    *place = at;
+    *cursor = at;
     return DONE;
 }
 
-static Status read_event(const char **place, const char *end, Event *event)
+static Status read_event(const char **cursor, const char *end, Event *event)
 {
     memset(event, 0, offsetof(Event, member));
     event->members = 0;
-    if (**place != '{')
+    if (**cursor != '{')
         return ODD;
-    const char *at = skip_space(*place + 1, end);
+    const char *at = skip_space(*cursor + 1, end);
     for (bool is_last = false; !is_last;) {
         Span key;
         Status status = read_key(&at, end, &key);
@@ -159,7 +159,7 @@ static Status read_event(const char **place, const char *end, Event *event)
         if (status != DONE)
             return status;
     }
-    *place = at;
+    *cursor = at;
     return DONE;
 }
 

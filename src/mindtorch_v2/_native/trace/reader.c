@@ -259,16 +259,16 @@ static bool add_row(Reader *self, Time start, Time duration, const int64_t value
     if (!times_add(&self->start, start) || !times_add(&self->duration, duration))
         return false;
     for (int i = 0; i < ROW_COLUMNS; i++) {
-        char *place = column_add(&self->rows[i], (size_t)WIDTH[i]);
-        if (!place)
+        char *added = column_add(&self->rows[i], (size_t)WIDTH[i]);
+        if (!added)
             return false;
         int32_t narrow = (int32_t)value[i];
         if (WIDTH[i] == 8)
-            memcpy(place, &value[i], 8);
+            memcpy(added, &value[i], 8);
         else if (WIDTH[i] == 4)
-            memcpy(place, &narrow, 4);
+            memcpy(added, &narrow, 4);
         else
-            *place = (char)value[i];
+            *added = (char)value[i];
     }
     self->count++;
     return true;
@@ -324,10 +324,10 @@ static Status take_slice(Reader *self, const Event *event)
 
 static bool add_memory(Reader *self, Time time, const int64_t value[MEMORY_WIDTH])
 {
-    char *place = column_add(&self->memory, 8 * MEMORY_WIDTH);
-    if (place)
-        memcpy(place, value, 8 * MEMORY_WIDTH);
-    return place && times_add(&self->memory_time, time);
+    char *added = column_add(&self->memory, 8 * MEMORY_WIDTH);
+    if (added)
+        memcpy(added, value, 8 * MEMORY_WIDTH);
+    return added && times_add(&self->memory_time, time);
 }
 
 static Status take_instant(Reader *self, const Event *event)
@@ -347,10 +347,10 @@ static Status take_instant(Reader *self, const Event *event)
     return status == DONE && !add_memory(self, time, value) ? out_of_memory() : status;
 }
 
-static Status take_event(Reader *self, const char **place, const char *end)
+static Status take_event(Reader *self, const char **cursor, const char *end)
 {
     Event event;
-    const char *at = *place;
+    const char *at = *cursor;
     Status status = read_event(&at, end, &event);
     if (status != DONE)
         return status;
@@ -374,13 +374,13 @@ static Status take_event(Reader *self, const char **place, const char *end)
         return ODD;
     }
     if (status == DONE)
-        *place = at;
+        *cursor = at;
     return status;
 }
 
 /* ---- the Python face */
 PyDoc_STRVAR(scan_doc,
-             "scan(data, at)\n--\n\nReads events of a list from a place in the data on. Where it stopped, and why: "
+             "scan(data, at)\n--\n\nReads events of a list from a position in the data on. Where it stopped, and why: "
              "\"end\" behind the list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
 
 static PyObject *reader_scan(Reader *self, PyObject *args)
@@ -389,21 +389,22 @@ static PyObject *reader_scan(Reader *self, PyObject *args)
     Py_ssize_t at;
     if (!PyArg_ParseTuple(args, "y*n", &data, &at))
         return NULL;
-    const char *begin = data.buf, *end = begin + data.len, *place = begin + at;
+    const char *begin = data.buf, *end = begin + data.len, *cursor = begin + at;
     const char *why = "end";
     Status status = at < 0 || at > data.len ? ODD : DONE;
     while (status == DONE && !self->lost_digits) {
-        while (place < end && (*place == ',' || *place == ' ' || *place == '\n' || *place == '\r' || *place == '\t'))
-            place++;
-        if (place < end && *place == ']') {
-            place++;
+        while (cursor < end
+               && (*cursor == ',' || *cursor == ' ' || *cursor == '\n' || *cursor == '\r' || *cursor == '\t'))
+            cursor++;
+        if (cursor < end && *cursor == ']') {
+            cursor++;
             break;
         }
-        status = place == end ? MORE : take_event(self, &place, end);
+        status = cursor == end ? MORE : take_event(self, &cursor, end);
     }
     if (status != DONE)
         why = status == MORE ? "more" : "odd";
-    PyObject *made = status == FAILED ? NULL : Py_BuildValue("ns", (Py_ssize_t)(place - begin), why);
+    PyObject *made = status == FAILED ? NULL : Py_BuildValue("ns", (Py_ssize_t)(cursor - begin), why);
     PyBuffer_Release(&data);
     return made;
 }
@@ -596,7 +597,7 @@ static PyTypeObject Reader_Type = {
 };
 
 PyDoc_STRVAR(value_end_doc,
-             "value_end(data, at)\n--\n\nWhere the JSON value ends that begins at a place; -1 where the data ends "
+             "value_end(data, at)\n--\n\nWhere the JSON value ends that begins at a position; -1 where the data ends "
              "before it does, -2 for what is no usual value.");
 
 static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
@@ -605,9 +606,9 @@ static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
     Py_ssize_t at;
     if (!PyArg_ParseTuple(args, "y*n", &data, &at))
         return NULL;
-    const char *begin = data.buf, *place = begin + at;
-    Status status = at < 0 || at > data.len ? ODD : skip_value(&place, begin + data.len, MAX_DEPTH);
-    Py_ssize_t end = status == DONE ? place - begin : status == MORE ? -1 : -2;
+    const char *begin = data.buf, *cursor = begin + at;
+    Status status = at < 0 || at > data.len ? ODD : skip_value(&cursor, begin + data.len, MAX_DEPTH);
+    Py_ssize_t end = status == DONE ? cursor - begin : status == MORE ? -1 : -2;
     PyBuffer_Release(&data);
     return PyLong_FromSsize_t(end);
 }

@@ -279,10 +279,10 @@ class profile:
         if self._results is None:
             return Results(EventStore()).events()
         if self._events is None:
-            self._events = self._parsed(self._results)
+            self._events = self._parse_events(self._results)
         return self._events
 
-    def _parsed(self, results: Results) -> EventList:
+    def _parse_events(self, results: Results) -> EventList:
         if self.post_processing_timeout_s == 0:
             return self._without_time(results.store)
         started = time.perf_counter_ns()

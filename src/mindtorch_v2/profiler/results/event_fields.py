@@ -1,4 +1,4 @@
-"""What the nodes of an event tree tell beside time and place, by PyTorch's names."""
+"""What the nodes of an event tree tell beside time and thread, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _TensorMetadata:
 
 @dataclass(frozen=True)
 class _PyFrameState:
-    """A place in a program."""
+    """A line of a program."""
 
     line_number: int
     file_name: str

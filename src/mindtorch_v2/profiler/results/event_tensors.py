@@ -36,8 +36,8 @@ class EventTensors:
         counts.
         """
         store, owned = self.store, self.store.owned
-        places = np.flatnonzero((owned.role == Role.OWNER) & (owned.is_optimizer == 0) & (owned.row >= 0))
-        return {store.name_of(int(owned.row[place])): place for place in places.tolist()[::-1]}
+        entries = np.flatnonzero((owned.role == Role.OWNER) & (owned.is_optimizer == 0) & (owned.row >= 0))
+        return {store.name_of(int(owned.row[entry])): entry for entry in entries.tolist()[::-1]}
 
     def inputs(self, row: int) -> list[Any]:
         """The arguments of an event: tensors, lists of them, values."""
@@ -52,38 +52,38 @@ class EventTensors:
         references = self.store.references
         first, last = np.searchsorted(references.row, (row, row + 1)).tolist()
         found: dict[int, list[int]] = {}
-        for place in range(first, last):
-            found.setdefault(int(references.argument[place]), []).append(place)
+        for entry in range(first, last):
+            found.setdefault(int(references.argument[entry]), []).append(entry)
         return found
 
     def _argument(self, inputs: InputDescription, i: int, given: list[int]) -> Any:
         shape, strides, name = inputs.shapes[i], inputs.strides[i], inputs.types[i]
         if name == "TensorList":
-            places: list[int | None] = [*given] if len(given) == len(shape) else [None] * len(shape)
-            return [self._reference(place, a, b, "") for place, a, b in zip(places, shape, strides)]
+            entries: list[int | None] = [*given] if len(given) == len(shape) else [None] * len(shape)
+            return [self._reference(entry, a, b, "") for entry, a, b in zip(entries, shape, strides)]
         if name in _DTYPE_OF_NAME:
             return self._reference(given[0] if given else None, shape, strides, name)
         return as_lists(inputs.values[i])
 
-    def _reference(self, place: int | None, shape: Any, strides: Any, name: str) -> _TensorMetadata:
-        if place is None:
+    def _reference(self, entry: int | None, shape: Any, strides: Any, name: str) -> _TensorMetadata:
+        if entry is None:
             return _TensorMetadata(list(shape), list(strides), _DTYPE_OF_NAME.get(name), device("cpu"))
         known = self._identities
-        numbers = known.reference_ids[place], known.reference_allocations[place]
-        return _metadata(self.store.references, place, shape, strides, name, *map(int, numbers))
+        numbers = known.reference_ids[entry], known.reference_allocations[entry]
+        return _metadata(self.store.references, entry, shape, strides, name, *map(int, numbers))
 
-    def _owned(self, place: int) -> _TensorMetadata:
+    def _owned(self, entry: int) -> _TensorMetadata:
         owned, known = self.store.owned, self._identities
-        described = self.store.inputs[int(owned.inputs[place])]
-        numbers = known.owned_ids[place], known.owned_allocations[place]
+        described = self.store.inputs[int(owned.inputs[entry])]
+        numbers = known.owned_ids[entry], known.owned_allocations[entry]
         look = described.shapes[0], described.strides[0], described.types[0]
-        return _metadata(owned, place, *look, *map(int, numbers))
+        return _metadata(owned, entry, *look, *map(int, numbers))
 
-    def _members(self, place: int) -> list[dict[Role, list[int]]]:
-        """What was seen of the owner that begins at a place: per parameter the places of its tensors by role."""
+    def _members(self, entry: int) -> list[dict[Role, list[int]]]:
+        """What was seen of the owner that begins at an entry: per parameter the entries of its tensors by role."""
         owned = self.store.owned
         found: list[dict[Role, list[int]]] = []
-        for at in range(place + 1, len(owned)):
+        for at in range(entry + 1, len(owned)):
             role = Role(int(owned.role[at]))
             if role is Role.OWNER:
                 break
@@ -97,30 +97,30 @@ class EventTensors:
 
     def module(self, name: str) -> _NNModuleInfo | None:
         """What was seen of the module whose calls have this name; None where it was not."""
-        owned, place = self.store.owned, self._modules.get(name)
-        if place is None:
+        owned, entry = self.store.owned, self._modules.get(name)
+        if entry is None:
             return None
         parameters = [
             (self._name(member[Role.PARAMETER][0]), self._owned(member[Role.PARAMETER][0]), self._gradient(member))
-            for member in self._members(place)
+            for member in self._members(entry)
         ]
-        class_name = self.store.strings[owned.class_name[place]]
-        return _NNModuleInfo(int(owned.owner[place]), int(owned.owner_class[place]), class_name, parameters)
+        class_name = self.store.strings[owned.class_name[entry]]
+        return _NNModuleInfo(int(owned.owner[entry]), int(owned.owner_class[entry]), class_name, parameters)
 
-    def optimizer(self, place: int) -> _OptimizerInfo:
-        """What was seen of the optimizer that begins at a place."""
+    def optimizer(self, entry: int) -> _OptimizerInfo:
+        """What was seen of the optimizer that begins at an entry."""
         parameters = [
             (
                 self._owned(member[Role.PARAMETER][0]),
                 self._gradient(member),
                 [(self._name(state), self._owned(state)) for state in member[Role.STATE]],
             )
-            for member in self._members(place)
+            for member in self._members(entry)
         ]
-        return _OptimizerInfo(int(self.store.owned.owner[place]), parameters)
+        return _OptimizerInfo(int(self.store.owned.owner[entry]), parameters)
 
-    def _name(self, place: int) -> str:
-        number = int(self.store.owned.name[place])
+    def _name(self, entry: int) -> str:
+        number = int(self.store.owned.name[entry])
         return self.store.strings[number] if number >= 0 else ""
 
     def allocation(self, record: int) -> _ExtraFields_Allocation:
@@ -137,14 +137,14 @@ class EventTensors:
         )
 
 
-def _metadata(table: Table, place: int, shape: Any, strides: Any, name: str, whole: int, block: int) -> _TensorMetadata:
-    address = int(table.address[place])
+def _metadata(table: Table, entry: int, shape: Any, strides: Any, name: str, whole: int, block: int) -> _TensorMetadata:
+    address = int(table.address[entry])
     return _TensorMetadata(
         list(shape),
         list(strides),
         _DTYPE_OF_NAME.get(name),
-        _device(table, place),
-        impl_ptr=int(table.tensor[place]),
+        _device(table, entry),
+        impl_ptr=int(table.tensor[entry]),
         storage_data_ptr=address or None,
         id=_or_none(whole),
         allocation_id=_or_none(block) if whole >= 0 else None,
@@ -155,6 +155,6 @@ def _or_none(number: int) -> int | None:
     return number if number >= 0 else None
 
 
-def _device(table: Table, place: int) -> device:
-    kind, index = DeviceType(int(table.device_type[place])).name.lower(), int(table.device_index[place])
+def _device(table: Table, entry: int) -> device:
+    kind, index = DeviceType(int(table.device_type[entry])).name.lower(), int(table.device_index[entry])
     return device(kind) if index < 0 or kind in ("cpu", "meta") else device(kind, index)

@@ -143,7 +143,7 @@ class _ProfilerEvent:
 
     @property
     def extra_fields(self) -> Any:
-        """What is known besides time and place; its class depends on `tag`."""
+        """What is known besides its time and thread; its class depends on `tag`."""
         return self._tree.extra_fields(self)
 
     @property
@@ -164,18 +164,18 @@ class Tree:
         steps = np.flatnonzero((store.owned.role == Role.OWNER) & (store.owned.is_optimizer == 1))
         rows = [_ProfilerEvent(self, row, -1) for row in range(len(store))]
         nodes = rows + [_ProfilerEvent(self, -1, record) for record in range(len(store.memory))]
-        nodes += [_ProfilerEvent(self, -1, -1, place) for place in steps.tolist()]
-        # PyTorch has no such nodes: what is below them stands in their place
+        nodes += [_ProfilerEvent(self, -1, -1, position) for position in steps.tolist()]
+        # PyTorch has no such nodes: what is below them takes their position
         loads = store.kind == Kind.LOADING
         above = np.append(kept_ancestors(store.parent, ~loads), -1)
         owners = above[np.concatenate([store.parent, store.memory.row, store.owned.row[steps]])].tolist()
         times = np.concatenate([store.start_ns, store.memory.time_ns, store.owned.time_ns[steps]])
         self.roots: list[_ProfilerEvent] = []
         # rows of equal start stand before their children already
-        for place in np.argsort(times, kind="stable").tolist():
-            if place < len(rows) and loads[place]:
+        for position in np.argsort(times, kind="stable").tolist():
+            if position < len(rows) and loads[position]:
                 continue
-            node, owner = nodes[place], owners[place]
+            node, owner = nodes[position], owners[position]
             node.parent = rows[owner] if owner >= 0 else None
             (self.roots if owner < 0 else rows[owner]._children).append(node)
 
@@ -204,7 +204,7 @@ class Tree:
         return _ExtraFields_TorchOp(node.name, inputs, scope, number, overload_name=node.overload_name)
 
     def _frame(self, node: _ProfilerEvent) -> _PyFrameState:
-        """The place that a Python call's name tells; a module's is where modules are called."""
+        """The file and line that a Python call's name tells; a module's is where modules are called."""
         found = _FRAME.fullmatch(node.name)
         if found is not None:
             return _PyFrameState(int(found["line"]), found["file"], found["function"])

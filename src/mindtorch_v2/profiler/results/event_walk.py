@@ -244,7 +244,7 @@ def _standardise(values: Sequence[float]) -> np.ndarray:
 def index_of_first_match(
     seq: Sequence[Any], predicate: Callable[[Any], bool], start: int = 0, end: int | None = None
 ) -> int | None:
-    """The first place in [start, end) whose element the predicate accepts, or None."""
+    """The first index in [start, end) whose element the predicate accepts, or None."""
     stop = len(seq) if end is None or end >= len(seq) else end
     return next((i for i in range(start, stop) if predicate(seq[i])), None)
 
@@ -252,9 +252,9 @@ def index_of_first_match(
 def argmax(
     seq: Sequence[Any], key: Callable[[Any], Any] = lambda x: x, start: int = 0, end: int | None = None
 ) -> int | None:
-    """The place of the largest element in [start, end), the first of several; None where there is none."""
-    places = range(start, len(seq) if end is None else min(end, len(seq)))
-    return max(places, key=lambda i: key(seq[i])) if places else None
+    """The index of the largest element in [start, end), the first of several; None where there is none."""
+    indices = range(start, len(seq) if end is None else min(end, len(seq)))
+    return max(indices, key=lambda i: key(seq[i])) if indices else None
 
 
 def source_code_location(event: Any) -> str:

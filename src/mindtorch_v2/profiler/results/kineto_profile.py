@@ -223,7 +223,7 @@ class _KinetoProfile:
         self.preset_metadata[key] = value
 
     def _get_distributed_info(self) -> dict[str, Any] | None:
-        """This process's place in its job, and the groups it is in; None where it is in none."""
+        """This process's rank in its job, and the groups it is in; None where it is in none."""
         job = _job()
         return None if job is None else job.distributed_info()
 

@@ -72,8 +72,8 @@ class Pattern:
     def siblings_of(self, event: _ProfilerEvent) -> tuple[list[_ProfilerEvent], list[_ProfilerEvent]]:
         """What stands before and behind an event under the same parent, or among the roots of its thread."""
         family = event.parent.children if event.parent is not None else self.tid_root[event.start_tid]
-        place = next(i for i, member in enumerate(family) if member is event)
-        return family[:place], family[place + 1 :]
+        index = next(i for i, member in enumerate(family) if member is event)
+        return family[:index], family[index + 1 :]
 
     def next_of(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
         behind = self.siblings_of(event)[1]

@@ -60,13 +60,13 @@ class RanksProfile(JobAnswer):
         """The events of some ranks (all if none are named) on one time axis, each rank a process of its own. All are in
         memory then."""
         chosen = [summary.rank for summary in self.ranks] if ranks is None else list(ranks)
-        place = {summary.rank: i for i, summary in enumerate(self.ranks)}
+        index_of = {summary.rank: i for i, summary in enumerate(self.ranks)}
         parts = []
         for rank in chosen:
             summary = self._summary(rank)
             store = read_store(summary.path)[0]
             own = store.metadata.epoch_offset_ns - summary.unix_offset_ns  # from the file's times to the rank's clock
-            parts.append((rank, own + self.alignments[place[rank]].offset_ns, store))
+            parts.append((rank, own + self.alignments[index_of[rank]].offset_ns, store))
         joined = merge_stores(parts)
         return joined.with_metadata(epoch_offset_ns=self.ranks[0].unix_offset_ns)
 

@@ -64,16 +64,16 @@ def _overloads(base: str) -> tuple[FunctionSchema, ...]:
         )
         made.append(FunctionSchema(f"{_PREFIX}{base}", op.overload, arguments))
         if "generator" in op.overload:  # which an event does not show where none is given
-            places = [i for i, p in enumerate(op.schema.params) if p.type == "Generator"]
-            made.append(_without(made[-1], places, op.unseeded.overload))
+            positions = [i for i, p in enumerate(op.schema.params) if p.type == "Generator"]
+            made.append(_without(made[-1], positions, op.unseeded.overload))
         if op.out:
             written = tuple(_Argument(True, r.endswith("[]"), False, True) for r in op.schema.returns)
             made.append(FunctionSchema(f"{_PREFIX}{base}", _out_name(op.overload), arguments + written))
     return tuple(made)
 
 
-def _without(schema: FunctionSchema, places: list[int], overload: str) -> FunctionSchema:
-    kept = tuple(argument for i, argument in enumerate(schema.arguments) if i not in places)
+def _without(schema: FunctionSchema, positions: list[int], overload: str) -> FunctionSchema:
+    kept = tuple(argument for i, argument in enumerate(schema.arguments) if i not in positions)
     return FunctionSchema(schema.name, overload, kept)
 
 

@@ -14,7 +14,7 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclass
 class InternalMatch:
-    """A place where a pattern was found.
+    """An occurrence of a pattern.
 
     anchors            the nodes of the graph for the outputs' nodes of the pattern.
     nodes_map          the node (or constant) for every node of the pattern.
@@ -63,8 +63,8 @@ class SubgraphMatcher:
         first, *others = self.pattern_anchors
         found = []
         for node in graph.nodes:
-            for nodes_map in self._complete(graph, others, self._matched(first, node, {})):
-                if self._contained(nodes_map):
+            for nodes_map in self._complete(graph, others, self._extend_match(first, node, {})):
+                if self._is_self_contained(nodes_map):
                     found.append(self._as_match(nodes_map))
         return self._without_overlaps(found) if self.remove_overlapping_matches else found
 
@@ -76,9 +76,9 @@ class SubgraphMatcher:
             yield start
             return
         for node in graph.nodes:
-            yield from self._complete(graph, anchors[1:], self._matched(anchors[0], node, start))
+            yield from self._complete(graph, anchors[1:], self._extend_match(anchors[0], node, start))
 
-    def _matched(self, pattern: Any, node: Any, so_far: dict[Node, Any]) -> dict[Node, Any] | None:
+    def _extend_match(self, pattern: Any, node: Any, so_far: dict[Node, Any]) -> dict[Node, Any] | None:
         """The map with what follows from `pattern` standing for `node`, or None if they do not fit."""
         if not isinstance(pattern, Node):
             return so_far if self._same_constant(pattern, node) else None
@@ -134,9 +134,9 @@ class SubgraphMatcher:
             return self._matched_value(
                 (pattern.start, pattern.stop, pattern.step), (value.start, value.stop, value.step), made
             )
-        return self._matched(pattern, value, made)
+        return self._extend_match(pattern, value, made)
 
-    def _contained(self, nodes_map: dict[Node, Any]) -> bool:
+    def _is_self_contained(self, nodes_map: dict[Node, Any]) -> bool:
         """Whether the values inside the match are used inside it only."""
         inside = {id(v) for p, v in nodes_map.items() if p.op != "placeholder"}
         for pattern, node in nodes_map.items():
