@@ -49,6 +49,7 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import torch_version as torch_version
 from . import types as types
 from . import utils as utils
 from . import version as version

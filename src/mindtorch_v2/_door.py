@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 
 from ._version import __version__
+from .torch_version import TorchVersion
 
 OWN = __name__.partition(".")[0]
 FOREIGN = "torch"
@@ -124,7 +125,8 @@ def install_as_torch() -> None:
         sys.meta_path.insert(0, _finder)
     for name, module in _loaded_submodules():
         sys.modules[name] = module
-    own.__dict__.update(__version__=PRESENTED_VERSION, __name__=FOREIGN)  # libraries compare the name, too
+    version = TorchVersion(PRESENTED_VERSION)
+    own.__dict__.update(__version__=version, __name__=FOREIGN)  # libraries compare the name, too
 
 
 def open_for_children() -> None:

@@ -256,11 +256,40 @@ def run_backward(
         return DisableTorchFunctionSubclass().run(
             run_backward, tensors, grads, keep_graph, create_graph, inputs, capture_only
         )
-    if len(tensors) == 1 and not inputs and _native is not None and not modes.state.anomaly:
-        only = list(grads)
-        del grads
-        modes.call_with_grad(create_graph, _native.run_backward, edge_of(tensors[0]), only, keep_graph, create_graph)
-        return []
+    state = modes.state
+    outer, callbacks = state.after_pass, list[Any]()
+    try:
+        state.after_pass = callbacks
+        if len(tensors) == 1 and not inputs and _native is not None and not state.anomaly:
+            only = list(grads)
+            del grads
+            edge = edge_of(tensors[0])
+            modes.call_with_grad(create_graph, _native.run_backward, edge, only, keep_graph, create_graph)
+            found: list[Tensor | None] = []
+        else:
+            found = _run_general(tensors, grads, keep_graph, create_graph, inputs, capture_only)
+        for callback in callbacks:  # one may bring others
+            callback()
+    finally:
+        state.after_pass = outer
+    return found
+
+
+def queue_callback(callback: Any) -> None:
+    """Has `callback()` called when the backward pass that runs on this thread ends without an error."""
+    if modes.state.after_pass is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    modes.state.after_pass.append(callback)
+
+
+def _run_general(
+    tensors: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Tensor],
+    capture_only: bool,
+) -> list[Tensor | None]:
     roots = [edge_of(t) for t in tensors]
     captures: dict[tuple[Any, int], int] = {}
     for i, t in enumerate(inputs):

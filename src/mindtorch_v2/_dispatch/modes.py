@@ -28,6 +28,7 @@ class _ThreadState(threading.local):
     check_nan = True
     saved_hooks: tuple[Any, ...] = ()  # stack of (pack, unpack)
     saved_hooks_error: str | None = None  # why such hooks may not be set now
+    after_pass: list[Any] | None = None  # what is called when the running backward pass ends
     autocast: Any = None  # an autocast.Setting while the thread is in an autocast region
     batching: Any = None  # under vmap: runs random operators whose arguments are not batched
     autocast_depth = 0  # how many regions it is in

@@ -31,8 +31,7 @@ from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
-
-Variable = Tensor
+from .variable import Variable as Variable
 
 __all__ = [
     "Function",

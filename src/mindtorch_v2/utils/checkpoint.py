@@ -21,12 +21,16 @@ from .._tensor import Tensor
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
 from ..random import get_rng_state, set_rng_state
+from ._selective_checkpoint import CheckpointPolicy, SelectiveCheckpointContext, create_selective_checkpoint_contexts
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
     "set_checkpoint_early_stop",

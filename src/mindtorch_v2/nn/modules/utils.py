@@ -33,3 +33,25 @@ def typename(x: Any) -> str:
     kind = x if isinstance(x, type) else type(x)
     name = kind.__qualname__
     return name if kind.__module__ in ("builtins", None) else f"{kind.__module__}.{name}"
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Takes a prefix off the keys of a state dict that have it, in place and in order: those of a wrapped module.
+
+    >>> state = {"module.weight": 1, "module.bias": 2}
+    >>> nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'weight': 1, 'bias': 2}
+    """
+    for key in list(state_dict):
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    if metadata is None:
+        return
+    for key in list(metadata):  # modules: the wrapper itself, and names below it
+        if key == "":
+            continue
+        if key == prefix.removesuffix("."):
+            metadata[""] = metadata.pop(key)
+        else:
+            metadata[key.removeprefix(prefix)] = metadata.pop(key)

@@ -10,8 +10,9 @@ from ..._tensor import Tensor
 from ..functional import normalize
 from ..modules.module import Module
 from . import parametrize
+from ._orthogonal import MAPS, _Orthogonal
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def _norm_except(v: Tensor, dim: int) -> Tensor:
@@ -115,3 +116,32 @@ def spectral_norm(
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     return parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """Keeps a weight orthogonal: its columns, or its rows where it has fewer of them, are orthonormal.
+
+    orthogonal_map      "matrix_exp" (of square and complex matrices by default), "cayley" or "householder".
+    use_trivialization  the weight is a base times what is trained, so that it can be assigned; takes more memory.
+
+    >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(4, 4))
+    >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(4), atol=1e-5)
+    True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
+    if orthogonal_map not in MAPS:
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    return parametrize.register_parametrization(
+        module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), unsafe=True
+    )

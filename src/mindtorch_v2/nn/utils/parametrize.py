@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -50,8 +51,10 @@ class ParametrizationList(ModuleList):
         value = original
         with no_grad():
             for module in reversed(list(self)):
-                if hasattr(module, "right_inverse"):
-                    value = module.right_inverse(value)
+                # where it is not implemented the original is what is there
+                with contextlib.suppress(NotImplementedError):
+                    if hasattr(module, "right_inverse"):
+                        value = module.right_inverse(value)
         self.is_tensor = isinstance(value, Tensor)
         self.ntensors = 1 if self.is_tensor else len(value)
         if self.is_tensor:

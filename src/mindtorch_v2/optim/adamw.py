@@ -1,0 +1,5 @@
+"""`torch.optim.adamw`: the module in which PyTorch keeps AdamW."""
+
+from .adam import AdamW
+
+__all__ = ["AdamW"]
