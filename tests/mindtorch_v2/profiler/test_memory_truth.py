@@ -5,6 +5,7 @@ program.
 from __future__ import annotations
 
 import gc
+import random
 
 import numpy as np
 import pytest
@@ -259,7 +260,75 @@ def nested(look):
     look()
 
 
+class Called(nn.Module):
+    """A layer that calls a function of its input and of the layer inside it."""
+
+    def __init__(self, function, *inner: nn.Module) -> None:
+        super().__init__()
+        self.function, self.inner = function, nn.Sequential(*inner)
+
+    def forward(self, x):
+        return self.function(self.inner, x)
+
+
+def in_two(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """The rows as two sequences, through a layer that may answer with its state as well."""
+    out = module(x.reshape(2, -1, 16))
+    return (out if isinstance(out, torch.Tensor) else out[0]).reshape(x.shape)
+
+
+CALLS = [
+    lambda _, x: x.t().reshape(x.shape),
+    lambda _, x: torch.cat(x.chunk(2)).clone().mul_(1.5),
+    lambda _, x: torch.stack(x.unbind())[torch.arange(8).flip(0)],
+    lambda _, x: torch.where(x > 0, x, x.detach() * 0.1).masked_fill(x > 2, 0.0),
+    lambda _, x: F.pad(x.sort(dim=-1)[0], (1, 1))[:, 1:-1].double().float(),
+    lambda _, x: x.expand(2, *x.shape).sum(0) * torch.rand_like(x),
+]
+LAYERS = [
+    lambda draw, inner: nn.Sequential(nn.Linear(16, 16), nn.ReLU(inplace=draw.random() < 0.5)),
+    lambda draw, inner: nn.Dropout(0.3),
+    lambda draw, inner: nn.LayerNorm(16),
+    lambda draw, inner: Called(in_two, nn.TransformerEncoderLayer(16, 2, 8, batch_first=True)),
+    lambda draw, inner: Called(in_two, draw.choice([nn.LSTM, nn.GRU])(16, 16, batch_first=True)),
+    lambda draw, inner: Called(lambda m, x: m(x[None, None])[0, 0], nn.Conv2d(1, 1, 3, padding=1)),
+    lambda draw, inner: Called(draw.choice(CALLS)),
+    lambda draw, inner: Called(lambda m, x: x + m(x), inner()),
+    lambda draw, inner: Called(lambda m, x: checkpoint(m, x, use_reentrant=False), inner()),
+]
+OPTIMIZERS = [torch.optim.SGD, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.NAdam]
+
+
+def drawn(seed: int):
+    """A program whose layers, optimizer and habits are drawn."""
+
+    def program(look):
+        draw = random.Random(seed)
+
+        def layer() -> nn.Module:
+            return draw.choice(LAYERS)(draw, layer)
+
+        model = nn.Sequential(*(layer() for _ in range(4)), nn.Linear(16, 4))
+        x, y, kept = torch.randn(8, 16), torch.randint(0, 4, (8,)), []
+        keeps, retains = draw.random() < 0.3, draw.random() < 0.3
+
+        def make_loss() -> torch.Tensor:
+            loss = F.cross_entropy(model(x), y)
+            if keeps:
+                kept.append(loss.detach())
+            if retains:
+                loss.backward(retain_graph=True)
+            return loss
+
+        optimizer = draw.choice(OPTIMIZERS)(model.parameters(), lr=0.01)
+        train(model, make_loss, optimizer, look, steps=2, clip=draw.random() < 0.5)
+
+    program.__name__ = f"drawn_{seed}"
+    return program
+
+
 PROGRAMS = [
+    *map(drawn, range(4)),
     mlp,
     cnn,
     attention,
