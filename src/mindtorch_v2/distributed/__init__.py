@@ -81,6 +81,8 @@ _SUBMODULES = (
     "algorithms",
     "device_mesh",
     "distributed_c10d",
+    "elastic",
+    "launch",
     "nn",
     "optim",
     "rpc",

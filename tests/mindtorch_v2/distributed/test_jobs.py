@@ -56,11 +56,7 @@ def _expected(rank: int) -> dict[str, Any]:
         "sent objects": [{"sent": 1}, "two"] if rank < 2 else [None, None],
         "gradient of all_reduce": [6.0 * (rank + 1)] * 2,
         "gradient of all_gather": [6.0 * (rank + 1)] * 2,
-        "coalesced": [[9.0, 9.0], [9.0]],
-        "uneven": [6.0 * i for i in range(rank + 1)],
-        "sum complex32": [[3.0, 6.0]],
-        "local": [6.0] if rank else [0.0],
-        **({} if rank else {"refused": "Argument ``gather_list`` must be specified on destination rank."}),
+        **_expected_of_later_ones(rank),
         "error twice": ["ValueError", "trying to initialize the default process group twice!"],
         "error nccl": ["RuntimeError", "Cannot use ReduceOp.BAND with floating point tensors"],
         "error count": [
@@ -68,6 +64,20 @@ def _expected(rank: int) -> dict[str, Any]:
             "tensor_list must have one tensor for each of the 3 processes of the group, got 1",
         ],
         "initialized": False,
+    }
+
+
+def _expected_of_later_ones(rank: int) -> dict[str, Any]:
+    """The same for several at once, uneven parts, local groups and results as new tensors."""
+    return {
+        "coalesced": [[9.0, 9.0], [9.0]],
+        "uneven": [6.0 * i for i in range(rank + 1)],
+        "sum complex32": [[3.0, 6.0]],
+        "functional sum": [[6.0, 12.0, 18.0]],
+        "functional gather": [[1.0, 2.0, 3.0, 2.0, 4.0, 6.0, 3.0, 6.0, 9.0]],
+        "functional parts": [[3.0 * (rank + 1)]],
+        "local": [6.0] if rank else [0.0],
+        **({} if rank else {"refused": "Argument ``gather_list`` must be specified on destination rank."}),
     }
 
 

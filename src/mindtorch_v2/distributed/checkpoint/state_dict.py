@@ -16,6 +16,8 @@ __all__ = [
     "get_optimizer_state_dict",
     "get_state_dict",
     "set_model_state_dict",
+    "set_optimizer_state_dict",
+    "set_state_dict",
 ]
 
 
@@ -86,3 +88,37 @@ def set_model_state_dict(
         shards = {name: shard_of(p) for name, p in inner.named_parameters()}
         model_state_dict = {name: own_rows(value, shards.get(name)) for name, value in model_state_dict.items()}
     return inner.load_state_dict(model_state_dict, strict=chosen.strict)
+
+
+def set_optimizer_state_dict(
+    model: Any, optimizers: Any, optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> None:
+    """Loads a state dict into an optimizer; with `full_state_dict` this process's rows of whole tensors."""
+    if options and options.full_state_dict:
+        shards = [shard_of(p) for group in optimizers.param_groups for p in group["params"]]
+        held = {
+            i: {
+                name: own_rows(value, shards[i]) if _is_of(value, shards[i]) else value for name, value in entry.items()
+            }
+            for i, entry in optim_state_dict["state"].items()
+        }
+        optim_state_dict = {**optim_state_dict, "state": held}
+    optimizers.load_state_dict(optim_state_dict)
+
+
+def _is_of(value: Any, shard: Shard | None) -> bool:
+    """Whether a value of an optimizer's state has the shape of the whole parameter."""
+    return shard is not None and isinstance(value, Tensor) and tuple(value.shape) == tuple(shard.shape)
+
+
+def set_state_dict(
+    model: Any,
+    optimizers: Any,
+    *,
+    model_state_dict: dict[str, Any],
+    optim_state_dict: dict[str, Any],
+    options: StateDictOptions | None = None,
+) -> Any:
+    """Loads the state dicts of a module and its optimizer."""
+    set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
+    return set_model_state_dict(model, model_state_dict, options=options)

@@ -3,6 +3,36 @@
 from __future__ import annotations
 
 from ._fully_shard import FSDPModule, fully_shard
-from .fully_sharded_data_parallel import FullyShardedDataParallel, ShardingStrategy
+from .api import (
+    BackwardPrefetch,
+    CPUOffload,
+    CPUOffloadPolicy,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    OptimStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictType,
+)
+from .fully_sharded_data_parallel import FullyShardedDataParallel
 
-__all__ = ["FSDPModule", "FullyShardedDataParallel", "ShardingStrategy", "fully_shard"]
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "CPUOffloadPolicy",
+    "FSDPModule",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
+    "FullyShardedDataParallel",
+    "MixedPrecision",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
+    "OptimStateDictConfig",
+    "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictType",
+    "fully_shard",
+]

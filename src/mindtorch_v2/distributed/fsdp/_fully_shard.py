@@ -10,6 +10,7 @@ from .._shards import mark, shard_of
 from ..device_mesh import DeviceMesh
 from ..process_groups import ProcessGroup, world_group
 from ._groups import ParameterGroup, pack, unpack
+from .api import asks_for_something
 
 _STATE = "_fully_shard_state"
 
@@ -93,7 +94,7 @@ def fully_shard(
         ("mp_policy", mp_policy),
         ("offload_policy", offload_policy),
     ):
-        if value is not None:
+        if asks_for_something(value):
             raise NotImplementedError(f"fully_shard: {name} is not supported")
     if hasattr(module, _STATE):
         raise ValueError("fully_shard has been applied to this module before")

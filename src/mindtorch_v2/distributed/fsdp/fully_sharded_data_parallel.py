@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ...nn.modules.module import Module
 from ...nn.utils.clip_grad import clip_grad_norm_
 from .._shards import shard_of
 from ..device_mesh import DeviceMesh
-from ..process_groups import ProcessGroup
+from ..process_groups import ProcessGroup, get_rank
 from ._fully_shard import fully_shard, state_of
+from .api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullStateDictConfig,
+    MixedPrecision,
+    ShardingStrategy,
+    StateDictType,
+    asks_for_something,
+)
 from .wrap import ModuleWrapPolicy
 
-
-class ShardingStrategy(Enum):
-    """What is spread. `NO_SHARD` and the hybrid ones are not here."""
-
-    FULL_SHARD = 1
-    SHARD_GRAD_OP = 2  # whole parameters are kept between the passes
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "FullStateDictConfig",
+    "FullyShardedDataParallel",
+    "MixedPrecision",
+    "ShardingStrategy",
+    "StateDictType",
+]
 
 
 class FullyShardedDataParallel(Module):
@@ -46,9 +58,10 @@ class FullyShardedDataParallel(Module):
     ) -> None:
         super().__init__()
         for name, value in (("cpu_offload", cpu_offload), ("mixed_precision", mixed_precision)):
-            if value is not None:
+            if asks_for_something(value):
                 raise NotImplementedError(f"FullyShardedDataParallel: {name} is not supported")
         self._fsdp_wrapped_module = module
+        self._rank0_only = False
         mesh = device_mesh if device_mesh is not None else _mesh_of(process_group)
         if sync_module_states:
             _take_over(module, mesh)
@@ -72,7 +85,33 @@ class FullyShardedDataParallel(Module):
         from ..checkpoint.state_dict import whole
 
         found = self._fsdp_wrapped_module.state_dict(*args, **kwargs)
-        return type(found)((name, whole(value)) for name, value in found.items())
+        made = [(name, whole(value)) for name, value in found.items()]
+        return type(found)() if self._rank0_only and get_rank() != 0 else type(found)(made)
+
+    @staticmethod
+    @contextmanager
+    def state_dict_type(
+        module: Module,
+        state_dict_type: StateDictType,
+        state_dict_config: Any = None,
+        optim_state_dict_config: Any = None,
+    ) -> Iterator[None]:
+        """A context in which `state_dict()` of the modules inside holds whole tensors; with
+        `FullStateDictConfig(rank0_only=True)` in the first process only."""
+        if state_dict_type is not StateDictType.FULL_STATE_DICT:
+            raise NotImplementedError(
+                f"FullyShardedDataParallel: {state_dict_type} is not here; a state dict holds whole tensors "
+                "(torch.distributed.checkpoint saves the rows of each process)"
+            )
+        inside = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
+        before = [m._rank0_only for m in inside]
+        for each in inside:
+            each._rank0_only = bool(getattr(state_dict_config, "rank0_only", False))
+        try:
+            yield
+        finally:
+            for each, value in zip(inside, before):
+                each._rank0_only = value
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
         """Takes this process's rows of whole tensors."""
@@ -89,7 +128,6 @@ class FullyShardedDataParallel(Module):
     @staticmethod
     def summon_full_params(module: Module, writeback: bool = True) -> Any:
         """A context in which the modules hold whole parameters, to be read."""
-        from contextlib import contextmanager
 
         @contextmanager
         def whole_parameters() -> Any:

@@ -146,6 +146,14 @@ if rank > 0:
         dist.all_reduce(x, group=local)
 note("local", x)
 
+# --- results as new tensors
+import torch.distributed._functional_collectives as functional  # noqa: E402
+
+x = torch.tensor([[1.0, 2.0, 3.0]]) * (rank + 1)
+note("functional sum", functional.wait_tensor(functional.all_reduce(x, "sum", dist.group.WORLD)))
+note("functional gather", functional.all_gather_tensor(x, 1, dist.group.WORLD))
+note("functional parts", functional.reduce_scatter_tensor(x, "max", 1, dist.group.WORLD))
+
 # --- errors
 if rank == 0:  # refused before it begins: the others need not know of it
     try:

@@ -1,0 +1,1 @@
+"""`torch.distributed.elastic`: what programs that `torchrun` starts use of it."""
