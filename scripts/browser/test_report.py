@@ -44,6 +44,8 @@ def test_every_section_at_both_widths_and_in_the_dark(small, visit, picture, nam
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
             f"{section} is wider than the window"
         )
+        tab = page.locator(f"nav a[data-section={section}]").bounding_box()
+        assert tab["x"] >= 0 and tab["x"] + tab["width"] <= width, f"the tab of {section} lies outside the window"
         picture(page, f"{name}-{section}")
 
 

@@ -11,6 +11,7 @@ from ..store.event_store import EventStore
 from .tree import EventTree
 
 _SUPPLIED_ENOUGH = 0.5  # the device is the slower one if it had work to do for at least this part of the time
+_BUSY_ENOUGH = 0.4  # of the time in which a device works: below it, it is not the device's speed that counts
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,18 @@ class DeviceUse:
     @property
     def bound(self) -> str:
         """ "device" if that had work to do most of the time and was the slower of the two; "host" if it mostly
-        waited for the host.
+        waited for the host; "unknown" if it had work, but that began late: behind a queue, a compilation or another
+        stream.
         """
-        return "device" if self.supplied_share >= _SUPPLIED_ENOUGH else "host"
+        if self.supplied_share < _SUPPLIED_ENOUGH:
+            return "host"
+        return "device" if self.busy_share >= _BUSY_ENOUGH else "unknown"
+
+    @property
+    def busy_share(self) -> float:
+        """The part of the time, from the first to the last piece of work, in which at least one stream worked."""
+        whole = self.busy_ns + self.idle_ns
+        return self.busy_ns / whole if whole else 0.0
 
 
 def device_use(source: EventStore | EventTree, step: int | None = None) -> list[DeviceUse]:

@@ -15,7 +15,8 @@ _UNKNOWN_SHARE = 0.5  # of the steps' time that belongs to no phase of the progr
 
 class Verdict(NamedTuple):
     """`bound` is "input", "host", "device", "compute" (a CPU that spends its time in operators) or "unknown" (most of
-    the time is loading, or nothing was recorded in it); `shares` the phases, largest first.
+    the time is loading, nothing was recorded in it, or launched work waits for something that was not); `shares` the
+    phases, largest first.
     """
 
     bound: str
@@ -32,7 +33,7 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
     data, python = total[LABELS[Phase.DATA]] / whole, total[LABELS[Phase.PYTHON]] / whole
     evidence = [f"{label} takes {share:.1%} of the steps' time" for label, share in shares[:3]]
     evidence += [
-        f"device {use.device} worked {use.busy_ns / max(use.busy_ns + use.idle_ns, 1):.1%} of the time from its "
+        f"device {use.device} worked {use.busy_share:.1%} of the time from its "
         "first to its last "
         f"piece of work, and had launched work to do {use.supplied_share:.1%} of it"
         for use in devices
@@ -45,8 +46,14 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
         return Verdict("unknown", what, evidence, shares)
     if devices:
         slowest = max(devices, key=lambda use: use.busy_ns)
+        share = slowest.supplied_share
+        if slowest.bound == "unknown":
+            what = (
+                f"No verdict: the device works {slowest.busy_share:.0%} of the time, and {share:.0%} of it work is "
+                "launched but begins late: behind a queue of the host, a compilation or another stream."
+            )
+            return Verdict("unknown", what, evidence, shares)
         if slowest.bound == "device":
-            share = slowest.supplied_share
             supplied = "nearly always" if share >= _NEARLY_ALWAYS else f"{share:.0%} of the time"
             return Verdict("device", f"Device-bound: the device has launched work to do {supplied}.", evidence, shares)
         return Verdict("host", "Host-bound: the device mostly waits for the host to launch work.", evidence, shares)

@@ -67,7 +67,7 @@ def load_repaired(path: str | os.PathLike[str], error: ProfileFileError) -> Repa
             store = build(collector.collected())
         except (OverflowError, TypeError, ValueError) as problem:
             raise ProfileFileError(path, f"cannot be repaired: its numbers make no sense ({problem})") from problem
-    return Repaired(store, [f"{count:,} x {what}" if count > 1 else what for what, count in log.items()])
+    return Repaired(store, [f"{count:,} x {what}" if count > 1 else what for what, count in log.items() if count])
 
 
 def _take(collector: Collector, events: Iterable[dict[str, Any]], log: Counter[str]) -> int:
@@ -86,12 +86,13 @@ def _normal(events: Iterable[dict[str, Any]], log: Counter[str]) -> Iterator[dic
     """Events whose times are numbers, and whose numbers identify something in every reader."""
     for event in events:
         for key in ("ts", "dur"):
-            value = event.get(key)
-            if isinstance(value, str):
-                event[key] = _number(value)
-                log["times were text"] += 1
-            if event.get(key, 0) is None or event.get(key) != event.get(key):
-                event.pop(key, None)
+            if key not in event:
+                continue
+            value = event[key]
+            log["times were text"] += isinstance(value, str)
+            event[key] = _exact(value)
+            if event[key] is None:
+                del event[key]
                 log["times that are no numbers were left out"] += 1
         if event.get("dur", 0) < 0:
             event["dur"] = 0
@@ -101,12 +102,16 @@ def _normal(events: Iterable[dict[str, Any]], log: Counter[str]) -> Iterator[dic
         yield event
 
 
-def _number(text: str) -> Decimal | None:
+def _exact(value: Any) -> int | Decimal | None:
+    """A time as a number that can be added to others without rounding, whether it was text or a number; None for what
+    is neither."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
     try:
-        value = Decimal(text.strip())
+        number = Decimal(value.strip() if isinstance(value, str) else repr(value))
     except InvalidOperation:
         return None
-    return value if value.is_finite() else None
+    return number if number.is_finite() else None
 
 
 def _whole(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

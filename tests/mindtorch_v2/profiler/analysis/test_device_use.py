@@ -9,6 +9,8 @@ import pytest
 
 from mindtorch_v2._backends.device_work import KERNEL, MEMCPY, Work
 from mindtorch_v2.profiler.analysis.device import device_use
+from mindtorch_v2.profiler.analysis.phases import LABELS
+from mindtorch_v2.profiler.analysis.verdict import verdict
 from mindtorch_v2.profiler.record.descriptions import Metadata, Options, ThreadInfo
 from mindtorch_v2.profiler.record.kinds import Kind
 from mindtorch_v2.profiler.results.event_list import build_events, key_averages
@@ -83,7 +85,9 @@ def test_idle_time_with_launched_work_is_the_devices_own():
     """Between its pieces the device stands still, though all had been launched at the beginning."""
     launches = [(0.0, 0.1), (0.1, 0.2), (0.2, 0.3)]
     (use,) = device_use(store_of(launches, [(1, 2, 0), (11, 12, 1), (21, 22, 2)]))
-    assert (use.busy_ns, use.idle_ns, use.starved_ns, use.bound) == (3 * MS, 18 * MS, 0, "device")
+    assert (use.busy_ns, use.idle_ns, use.starved_ns, use.bound) == (3 * MS, 18 * MS, 0, "unknown")
+    judged = verdict(SimpleNamespace(total=lambda: dict.fromkeys(LABELS, MS)), [use])
+    assert judged.bound == "unknown" and "works 14% of the time, and 100% of it work is launched" in judged.sentence
 
 
 def test_copies_and_kernels_of_two_streams():

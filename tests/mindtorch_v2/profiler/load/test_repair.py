@@ -98,6 +98,18 @@ def test_a_folder_of_torch_npu(tmp_path):
         )  # to the nanosecond
 
 
+def test_times_as_text_beside_durations_as_numbers(tmp_path):
+    """As torch_npu writes them: exact to the nanosecond, and arrows are followed."""
+    events = [{**event, "dur": float(event["dur"])} if "dur" in event else event for event in ASCEND]
+    path = tmp_path / "trace_view.json"
+    path.write_text(json.dumps(events))
+    store = read_profile(str(path)).store
+    kernel = _names(store).index("MatMulV2")
+    assert store.name_of(int(store.launcher[kernel])) in ("Enqueue", "aten::mm")
+    assert int(store.start_ns[kernel] - store.start_ns[_names(store).index("aten::mm")]) == 77_125
+    assert int(store.end_ns[kernel] - store.start_ns[kernel]) == 100_125
+
+
 def test_which_trace_of_a_folder(tmp_path):
     with pytest.raises(ProfileFileError, match="without a trace"):
         find_trace(tmp_path)

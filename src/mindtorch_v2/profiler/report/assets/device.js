@@ -1,4 +1,9 @@
 // What devices did: busy and idle and why, streams, kernels, launches.
+const BOUND_TEXTS = {
+  device: "it was the slower one",
+  host: "it mostly waited for the host",
+  unknown: "launched work began late",
+};
 SECTIONS.push({
   id: "device",
   title: "Device",
@@ -80,7 +85,7 @@ SECTIONS.push({
       el(
         "h3",
         {},
-        `Device ${use.device}: ${device.bound === "device" ? "it was the slower one" : "it mostly waited for the host"}`,
+        `Device ${use.device}: ${BOUND_TEXTS[device.bound]}`,
       ),
       el(
         "div",

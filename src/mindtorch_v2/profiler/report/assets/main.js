@@ -42,8 +42,10 @@ function route() {
   hideTip();
   for (const other of list) document.getElementById(other.id).hidden = other !== section;
   for (const link of nav.children)
-    if (link.dataset.section === section.id) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.section === section.id) {
+      link.setAttribute("aria-current", "page");
+      nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2; // narrow windows show some of them
+    } else link.removeAttribute("aria-current");
   sectionRoot(section);
   if (section.show) section.show(args);
   if (id && !args.toString()) scrollTo(0, 0);
