@@ -28,7 +28,7 @@ EXAMPLE = (
     "mindprof run train.py --epochs 1",
     "mindprof run --all --wait 5 --active 10 -o run.mindprof -m package.train",
 )
-_WITH_VALUE = ("-o", "--output", "--wait", "--warmup", "--active", "--repeat")
+WITH_VALUE = ("-o", "--output", "--wait", "--warmup", "--active", "--repeat")
 _TURNS = 20  # of an optimizer while the one whose steps are counted has none: that one is used no more
 _FLAGS = {
     "shapes": "record_shapes",
@@ -84,7 +84,7 @@ def split(given: list[str]) -> tuple[list[str], list[str]]:
     """The tool's own arguments, and the program with its own."""
     at = 0
     while at < len(given) and given[at].startswith("-") and given[at] not in ("-m", "-c", "-", "--"):
-        at += 2 if given[at] in _WITH_VALUE else 1
+        at += 2 if given[at] in WITH_VALUE else 1
     program = given[at:]
     return given[:at], program[1:] if program[:1] == ["--"] else program
 

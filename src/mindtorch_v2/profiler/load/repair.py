@@ -85,6 +85,9 @@ def _take(collector: Collector, events: Iterable[dict[str, Any]], log: Counter[s
 def _normal(events: Iterable[dict[str, Any]], log: Counter[str]) -> Iterator[dict[str, Any]]:
     """Events whose times are numbers, and whose numbers identify something in every reader."""
     for event in events:
+        if any(isinstance(event.get(key), (dict, list)) for key in ("ph", "pid", "tid", "id", "name", "cat")):
+            log["events whose names or numbers are lists or objects were left out"] += 1
+            continue
         for key in ("ts", "dur"):
             if key not in event:
                 continue

@@ -132,6 +132,31 @@ def test_progress_and_repairs_do_not_disturb_the_answer(tool, tmp_path):
     assert "times were text" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("mindprof va", "validate"),
+        ("mindprof run --w", "--wait --warmup"),
+        ("mindprof run -o x --wait = 5 --al", "--all --all-processes"),  # bash makes three words of --wait=5
+        ("mindprof run train.py --al", ""),  # an option of the program
+        ("mindprof run -m train --al", ""),
+        ("mindprof run --all tra", "train.py"),
+        ("mindprof ctl 12 st", "start stop status"),
+        ("mindprof completion z", "zsh"),
+        ("mindprof show tra", "train.py"),
+    ],
+)
+def test_what_bash_completes(tool, tmp_path, words, found):
+    (tmp_path / "train.py").write_text("")
+    script = (
+        f"{tool('completion', 'bash')[1]}COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _mindprof\n"
+    )
+    made = subprocess.run(
+        ["bash", "-c", script + 'echo "${COMPREPLY[*]}"'], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (made.stdout.strip(), made.stderr) == (found, "")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_completion_is_a_valid_script_that_knows_all_commands(tool, shell):
     code, out, _ = tool("completion", shell)

@@ -141,6 +141,15 @@ def test_damage_is_mended_or_left_out_and_said(tmp_path, damage, left, said):
     assert found.store.name_of(0) == "a" and any(said in repair for repair in found.repairs), found.repairs
 
 
+@pytest.mark.parametrize("key", ["ph", "pid", "tid", "id", "name", "cat"])
+def test_objects_in_place_of_names_and_numbers(tmp_path, key):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps([*ASCEND, {**_x("odd", 1, 2), key: {"a": [1]}}, _x("text", "5.5", 2)]))
+    found = read_profile(str(path))
+    assert "odd" not in _names(found.store) and "text" in _names(found.store)
+    assert any("are lists or objects" in repair for repair in found.repairs), found.repairs
+
+
 def test_begin_and_end_events_are_joined(tmp_path):
     path = tmp_path / "t.json"
     path.write_text(
