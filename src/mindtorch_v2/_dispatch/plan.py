@@ -16,6 +16,7 @@ from typing import Any
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._quiet import quiet
+from .checks import check_result_type
 from .families import load_family
 from .memory_order import joins_layouts
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, STEPS, STEPWISE, UFUNCS
@@ -355,6 +356,8 @@ def _inplace_function(op: Op) -> Callable[..., Any] | None:
     composite = COMPOSITES[op.inplace_of.name]
 
     def function(target: Any, *rest: Any) -> Any:
-        return target.copy_(composite(target, *rest))
+        made = composite(target, *rest)
+        check_result_type(made.dtype, target.dtype)  # copying would cut fractions off
+        return target.copy_(made)
 
     return function

@@ -7,6 +7,7 @@ from typing import Any
 from .._backends.cpu import boxing as _cpu  # noqa: F401 - backends put themselves into the dispatcher
 from .._backends.meta import boxing as _meta  # noqa: F401
 from .._dispatch import aten
+from .._dispatch.checks import check_result_type
 from .._dispatch.namespace import LazyMethod, function_of
 from .._ops import table
 from .._tensor import Tensor
@@ -116,7 +117,9 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 
 def _polygamma_(self: Tensor, n: int) -> Tensor:
     """`polygamma` in place."""
-    return aten.copy_(self, aten.polygamma(n, aten.clone(self)))  # its derivative needs what is overwritten
+    made = aten.polygamma(n, aten.clone(self))  # its derivative needs what is overwritten
+    check_result_type(made.dtype, self.dtype)
+    return aten.copy_(self, made)
 
 
 for _method in (_polygamma, _polygamma_):

@@ -72,6 +72,16 @@ def test_shapes_and_layouts_are_kept():
         assert np.shape(function(np.array(0.5))) == ()
 
 
+@pytest.mark.parametrize(
+    "call", ["mvlgamma_(1)", "polygamma_(1)", "ldexp_(torch.tensor([1, 1]))", "sinc_()", "logit_()"]
+)
+def test_in_place_on_integers_does_not_cut_fractions_off(call):
+    x = torch.tensor([1, 2])
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        eval(f"x.{call}", {"x": x, "torch": torch})
+    assert x.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("name", ["chebyshev_polynomial_t", "hermite_polynomial_he", "legendre_polynomial_p"])
 def test_polynomials_of_numbers_are_refused(name):
     with pytest.raises(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.checks import check_result_type
 from ..._dispatch.registry import composite
 
 
@@ -50,4 +51,6 @@ def mvlgamma(self: Any, p: int) -> Any:
 
 @composite("mvlgamma_")
 def mvlgamma_(self: Any, p: int) -> Any:
-    return aten.copy_(self, aten.mvlgamma(self, p))
+    made = aten.mvlgamma(self, p)
+    check_result_type(made.dtype, self.dtype)
+    return aten.copy_(self, made)
