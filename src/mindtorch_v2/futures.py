@@ -96,7 +96,14 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of the list, done when all in it are."""
+    """A future of the list, done when all in it are.
+
+    >>> future = torch.futures.Future()
+    >>> both = torch.futures.collect_all([future, future])
+    >>> future.set_result(3)
+    >>> [done.value() for done in both.wait()]
+    [3, 3]
+    """
     made: Future[list[Future[Any]]] = Future()
     left = len(futures)
     lock = threading.Lock()
@@ -117,5 +124,11 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The values of all, in order; raises the first error."""
+    """The values of all, in order; raises the first error.
+
+    >>> future = torch.futures.Future()
+    >>> future.set_result(3)
+    >>> torch.futures.wait_all([future])
+    [3]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

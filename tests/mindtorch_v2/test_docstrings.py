@@ -40,9 +40,12 @@ WITH_EXAMPLES = [
     *[path for path in MODULES if path not in ("autograd.profiler", "serialization", "overrides", "npu")],
     "distributions",
     "func",
+    "futures",
+    "nested",
     "nn.utils.parametrizations",
     "nn.utils.rnn",
     "signal.windows",
+    "testing",
 ]
 # What programs do not call: types of results and settings, names that are refused, what changes the process for good.
 WITHOUT_EXAMPLES = {

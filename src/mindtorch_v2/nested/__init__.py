@@ -13,7 +13,7 @@ import mindtorch_v2 as torch
 
 from .._tensor import Tensor, jagged, strided
 from . import _functions
-from ._tensor import from_parts
+from ._tensor import from_parts as _from_parts
 
 __all__ = [
     "as_nested_tensor",
@@ -34,14 +34,19 @@ def _check_layout(layout: Any) -> Any:
 def as_nested_tensor(
     ts: Tensor | list[Tensor] | tuple[Tensor, ...], dtype: Any = None, device: Any = None, layout: Any = None
 ) -> Tensor:
-    """A nested tensor of a list of tensors, or of the rows of a tensor; gradients reach them."""
+    """A nested tensor of a list of tensors, or of the rows of a tensor; gradients reach them.
+
+    >>> parts = torch.nested.as_nested_tensor([torch.ones(1), torch.ones(2)]).unbind()
+    >>> [part.tolist() for part in parts]
+    [[1.0], [1.0, 1.0]]
+    """
     kind = _check_layout(layout)
     if isinstance(ts, Tensor) and ts.is_nested:
         return ts
     parts = list(ts.unbind(0) if isinstance(ts, Tensor) else ts)
     if not parts or not all(isinstance(part, Tensor) for part in parts):
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors")
-    return from_parts([part.to(device or part.device, dtype or part.dtype) for part in parts], kind)
+    return _from_parts([part.to(device or part.device, dtype or part.dtype) for part in parts], kind)
 
 
 def nested_tensor(
@@ -53,7 +58,14 @@ def nested_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A nested tensor of copies of the tensors (or of lists of numbers), a leaf of the graph."""
+    """A nested tensor of copies of the tensors (or of lists of numbers), a leaf of the graph.
+
+    >>> torch.nested.nested_tensor([torch.arange(2.), torch.arange(3.)])
+    nested_tensor([
+      tensor([0., 1.]),
+      tensor([0., 1., 2.])
+    ])
+    """
     kind = _check_layout(layout)
     parts = [
         part.detach().to(device or part.device, dtype or part.dtype)
@@ -63,7 +75,7 @@ def nested_tensor(
     ]
     if not parts:
         raise RuntimeError("nested_tensor(): expected at least one tensor")
-    return from_parts([part.clone() for part in parts], kind).requires_grad_(requires_grad)
+    return _from_parts([part.clone() for part in parts], kind).requires_grad_(requires_grad)
 
 
 def nested_tensor_from_jagged(
@@ -76,6 +88,10 @@ def nested_tensor_from_jagged(
 ) -> Tensor:
     """A jagged tensor over `values` [n, ...]: part i is `values[offsets[i] : offsets[i + 1]]`.
 
+    >>> jagged = torch.nested.nested_tensor_from_jagged(torch.arange(5.), torch.tensor([0, 2, 5]))
+    >>> [part.tolist() for part in jagged.unbind()]
+    [[0.0, 1.0], [2.0, 3.0, 4.0]]
+
     With `lengths` instead of `offsets` the parts lie one after another; with both, parts may leave holes, and are
     copied.
     """
@@ -87,16 +103,25 @@ def nested_tensor_from_jagged(
         return _functions.packed(values, _functions.lengths_to_offsets(lengths))
     if lengths is None:
         return _functions.packed(values, offsets)
-    return from_parts([values[start : start + n] for start, n in zip(offsets.tolist(), lengths.tolist())], jagged)
+    return _from_parts([values[start : start + n] for start, n in zip(offsets.tolist(), lengths.tolist())], jagged)
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> Tensor:
-    """A dense tensor of the parts, filled up with `padding` to the largest size or to `output_size`."""
+    """A dense tensor of the parts, filled up with `padding` to the largest size or to `output_size`.
+
+    >>> torch.nested.to_padded_tensor(torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]), 0.)
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
     return _functions.to_padded_tensor(input, padding, output_size)
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = strided) -> Tensor:
     """Of every row of a dense tensor the elements from `start` on, `length` of them: `dim` must be 1.
+
+    >>> rows, start, length = torch.arange(6.).reshape(2, 3), torch.tensor([0, 1]), torch.tensor([2, 1])
+    >>> [part.tolist() for part in torch.nested.narrow(rows, 1, start, length, layout=torch.jagged).unbind()]
+    [[0.0, 1.0], [4.0]]
 
     Starts and lengths are numbers, or tensors with one for each row.
     """
@@ -104,12 +129,17 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
         raise RuntimeError(f"torch.nested.narrow: only dim=1 is supported, got {dim}")
     rows = tensor.shape[0]
     starts, lengths = (n.tolist() if isinstance(n, Tensor) else [n] * rows for n in (start, length))
-    return from_parts([row[s : s + n] for row, s, n in zip(tensor.unbind(0), starts, lengths)], _check_layout(layout))
+    return _from_parts([row[s : s + n] for row, s, n in zip(tensor.unbind(0), starts, lengths)], _check_layout(layout))
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Of every row of a dense tensor the elements where the mask is True, as a jagged tensor."""
+    """Of every row of a dense tensor the elements where the mask is True, as a jagged tensor.
+
+    >>> mask = torch.tensor([[True, False, True], [False, True, False]])
+    >>> [part.tolist() for part in torch.nested.masked_select(torch.arange(6.).reshape(2, 3), mask).unbind()]
+    [[0.0, 2.0], [4.0]]
+    """
     if tensor.dim() < 2:
         raise RuntimeError(f"masked_select: expected a tensor of at least 2 dimensions, got {tensor.dim()}")
     whole = mask.expand(tensor.shape[: mask.dim()]) if mask.dim() <= tensor.dim() else mask
-    return from_parts([row[chosen] for row, chosen in zip(tensor.unbind(0), whole.unbind(0))], jagged)
+    return _from_parts([row[chosen] for row, chosen in zip(tensor.unbind(0), whole.unbind(0))], jagged)

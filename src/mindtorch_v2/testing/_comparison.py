@@ -241,6 +241,13 @@ def assert_close(
     differ most.
 
     Tolerances depend on the dtype unless both are given. Sequences and mappings are compared item by item.
+
+    >>> torch.testing.assert_close(torch.tensor(1.), torch.tensor(1. + 1e-7))
+    >>> try:
+    ...     torch.testing.assert_close(torch.ones(2), torch.zeros(2))
+    ... except AssertionError as error:
+    ...     print(str(error).splitlines()[0])
+    Tensor-likes are not close!
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -266,7 +273,10 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """The predecessor of `assert_close`: types and devices may differ."""
+    """The predecessor of `assert_close`: types and devices may differ.
+
+    >>> torch.testing.assert_allclose(torch.tensor([1., 2.]), [1, 2])
+    """
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
         "use "

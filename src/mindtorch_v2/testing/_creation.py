@@ -51,6 +51,10 @@ def make_tensor(
     """A tensor of values drawn evenly from [low, high).
 
     `noncontiguous` leaves a gap after every element, `exclude_zero` puts the smallest step in place of zeros.
+
+    >>> drawn = torch.testing.make_tensor((2, 3), dtype=torch.float32, device="cpu", low=0, high=1)
+    >>> drawn.shape, bool(((drawn >= 0) & (drawn < 1)).all())
+    (torch.Size([2, 3]), True)
     """
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = tuple(shape[0])
