@@ -186,7 +186,9 @@ endif
 	.venv-programs/bin/pip install --quiet --disable-pip-version-check -e .
 	.venv-programs/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w build/programs packaging/torch-shim
 	.venv-programs/bin/pip install --quiet --disable-pip-version-check --no-deps build/programs/torch-*.whl
-	.venv-programs/bin/pip install --quiet --disable-pip-version-check --no-compile -r scripts/programs/requirements.txt
+	.venv-programs/bin/pip install --quiet --disable-pip-version-check uv
+	.venv-programs/bin/uv pip install --quiet --python .venv-programs/bin/python -r scripts/programs/requirements.txt \
+		|| .venv-programs/bin/pip install --quiet --disable-pip-version-check --no-compile -r scripts/programs/requirements.txt
 	@touch $@
 
 programs: .venv-programs/.done ## run real programs and libraries unchanged and compare with PyTorch's numbers (makes its own environment)
