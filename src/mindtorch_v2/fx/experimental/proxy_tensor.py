@@ -67,7 +67,7 @@ class _ProxyMode(TorchDispatchMode):
         kind = "param" if isinstance(tensor, Parameter) else "tensor"
         name = f"_{kind}_constant{self._constants[kind]}"
         self._constants[kind] += 1
-        if kind == "param":
+        if isinstance(tensor, Parameter):
             self.root.register_parameter(name, tensor)
         else:
             self.root.register_buffer(name, tensor)

@@ -38,3 +38,14 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Data pipes are imported when asked for."""
+    from importlib import import_module
+
+    if name in ("IterDataPipe", "MapDataPipe", "functional_datapipe"):
+        return getattr(import_module(f"{__name__}.datapipes.datapipe"), name)
+    if name == "datapipes":
+        return import_module(f"{__name__}.datapipes")
+    raise AttributeError(f"module 'torch.utils.data' has no attribute '{name}'")
