@@ -42,6 +42,37 @@ class UntypedStorage:
         mapped = np.memmap(path, np.uint8, "r+" if shared else "c", shape=(count,)) if count else np.empty(0, np.uint8)
         return cls(wrap(mapped.view(np.ndarray)))
 
+    def element_size(self) -> int:
+        """1: elements are bytes."""
+        return 1
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Sets every byte."""
+        self.bytes_array()[:] = value
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
+        """Takes over the bytes of another storage of the same size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
+        self.bytes_array()[:] = source.cpu().bytes_array()
+        return self
+
+    def resizable(self) -> bool:
+        """False: the memory is a numpy array, which others may hold."""
+        return False
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Refused, but for the size that it has: the memory is a numpy array, which others may hold."""
+        if int(size) != self.nbytes():
+            raise RuntimeError(
+                f"Trying to resize storage that is not resizable: it has {self.nbytes()} bytes, {int(size)} were asked "
+                "for. The memory of a tensor is a numpy array here; resize tensors with Tensor.resize_"
+            )
+        return self
+
     def untyped(self) -> UntypedStorage:
         """Itself."""
         return self

@@ -222,7 +222,7 @@ _RENAMED = {
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in ("forward_ad", "function", "profiler", "profiler_util", "profiler_legacy"):
+    if name in ("forward_ad", "function", "profiler", "profiler_util", "profiler_legacy", "variable"):
         return importlib.import_module(f"{__name__}.{name}")
     if name in _PROFILER_NAMES:
         module = importlib.import_module(f"{__package__.partition('.')[0]}.{_PROFILER_NAMES[name]}")

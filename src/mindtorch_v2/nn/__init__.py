@@ -12,7 +12,7 @@ def __getattr__(name: str) -> object:
     """Parts that few programs need are imported when asked for."""
     from importlib import import_module
 
-    if name in ("attention", "parallel", "quantized"):
+    if name in ("attention", "common_types", "parallel", "quantized"):
         return import_module(f"{__name__}.{name}")
     if name.startswith("Lazy"):
         return getattr(modules, name)

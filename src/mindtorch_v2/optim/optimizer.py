@@ -19,6 +19,8 @@ from ._options import new_step
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 Closure = Callable[[], Any]
+# in annotations of what an optimizer is given
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 on_step: Callable[[Any], Any] | None = None  # told when an optimizer has stepped, after all hooks: a flight recorder
 _global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_post_hooks: OrderedDict[int, Any] = OrderedDict()

@@ -296,3 +296,12 @@ class LogSoftmax(_AlongDim):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+def __getattr__(name: str) -> object:
+    """Attention, which PyTorch has in this file."""
+    if name == "MultiheadAttention":
+        from .attention import MultiheadAttention
+
+        return MultiheadAttention
+    raise AttributeError(f"module 'torch.nn.modules.activation' has no attribute '{name}'")

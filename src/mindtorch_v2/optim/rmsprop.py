@@ -1,0 +1,7 @@
+"""`torch.optim.rmsprop`: where PyTorch has the class."""
+
+from __future__ import annotations
+
+from .adaptive import RMSprop
+
+__all__ = ["RMSprop"]
