@@ -102,7 +102,8 @@ def native_call(plan: CallPlan, names: list[str], form: str, function: Any) -> A
     if native is None or len(plan.arguments) > _MOST or len(saved) > _MOST:
         return function
     unseeded = op.generator_position >= 0
-    return native.Call(
+    kind = native.Call if form == "function" else native.CallMethod
+    return kind(
         function=function,
         op=op,
         unseeded=op.unseeded if unseeded else None,

@@ -169,7 +169,7 @@ def _with_memory(choice: _Choice, function: Any) -> tuple[Any, Any]:
     published.__doc__ = docstring(choice.name, choice.form)
     if native is None:
         return call, known.__setitem__
-    made = native.Overloads(function)
+    made = (native.Overloads if choice.form == "function" else native.OverloadsMethod)(function)
     return made, made.remember
 
 

@@ -112,7 +112,7 @@ def test_c_numbers_kinds_alike(kind: Any) -> None:
 
 @needs_core
 def test_every_op_has_a_native_call() -> None:
-    without = {op.name for op in OPS if type(aten.overload(op.name)) is not core.Call}
+    without = {op.name for op in OPS if not isinstance(aten.overload(op.name), core.Call)}
     assert without <= {
         op.name
         for op in OPS
@@ -231,7 +231,7 @@ def test_both_executors_give_the_same(name: str, grad: bool) -> None:
     """The native call and the Python one: results, nodes and events, observed or not, also where memory is watched."""
     op = find(name)
     native_call: Any = aten.overload(name)
-    assert type(native_call) is core.Call
+    assert isinstance(native_call, core.Call)
     run = runner(plan_of(op), "method")
     positional = [not p.keyword_only for p in op.schema.params]
 

@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._storage import native
 
 
 def test_sizes_may_be_tensors_of_one_integer() -> None:
@@ -120,3 +121,14 @@ def test_ranks_of_lstsq_belong_to_the_matrices() -> None:
 def test_assert_close_can_refuse_subclasses() -> None:
     with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type"):
         torch.testing.assert_close(torch.nn.Parameter(torch.ones(1)), torch.ones(1), allow_subclasses=False)
+
+
+@pytest.mark.skipif(not native, reason="in Python, functions bind to instances")
+def test_functions_in_a_class_do_not_get_the_instance() -> None:
+    class Layer:
+        activation = torch.relu  # of one declaration
+        largest = torch.max  # of several
+
+    x = torch.tensor([-1.0, 2.0])
+    assert Layer().activation(x).tolist() == [0.0, 2.0] and Layer().largest(x).item() == 2.0
+    assert x.relu().tolist() == torch.Tensor.relu(x).tolist() == [0.0, 2.0] and x.max().item() == 2.0

@@ -146,7 +146,7 @@ int steps_show(PyObject *callable, PyObject *const *args, Py_ssize_t count, Core
 {
     const Call *call = (const Call *)callable;
     const ArrayFields *fields = is_tensor(args[0]) ? fields_of(((Tensor *)args[0])->array) : NULL;
-    if (Py_TYPE(callable) != &Call_Type || !fields) {
+    if (!PyObject_TypeCheck(callable, &Call_Type) || !fields) {
         PyErr_SetString(PyExc_TypeError, "expected the native call of an operator and a tensor");
         return -1;
     }

@@ -215,17 +215,29 @@ static PyMethodDef call_methods[] = {
 PyTypeObject Call_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Call",
     .tp_basicsize = sizeof(Call),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Call, vectorcall),
     .tp_call = PyVectorcall_Call,
     .tp_new = call_new,
     .tp_dealloc = (destructor)call_dealloc,
     .tp_traverse = (traverseproc)call_traverse,
-    .tp_descr_get = function_get,
     .tp_getattro = function_getattro,
     .tp_repr = call_repr,
     .tp_methods = call_methods,
     .tp_getset = function_attributes,
+};
+
+/* The same as a method: as an attribute of a class it gets the instance. Functions do not, as PyTorch's do not. */
+PyTypeObject CallMethod_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.CallMethod",
+    .tp_base = &Call_Type,
+    .tp_basicsize = sizeof(Call),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Call, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_traverse = (traverseproc)call_traverse,
+    .tp_descr_get = function_get,
+    .tp_getset = function_attributes, /* a type without a docstring of its own hides that of its base */
 };
 
 #define WITH_VALUE(prefix, name) {#name, prefix##_##name},

@@ -116,15 +116,27 @@ static PyMethodDef overloads_methods[] = {
 PyTypeObject Overloads_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Overloads",
     .tp_basicsize = sizeof(Overloads),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Overloads, vectorcall),
     .tp_call = PyVectorcall_Call,
     .tp_new = overloads_new,
     .tp_dealloc = (destructor)overloads_dealloc,
     .tp_traverse = (traverseproc)overloads_traverse,
-    .tp_descr_get = function_get,
     .tp_getattro = function_getattro,
     .tp_repr = overloads_repr,
     .tp_methods = overloads_methods,
     .tp_getset = function_attributes,
+};
+
+/* The same as a method: as an attribute of a class it gets the instance. Functions do not, as PyTorch's do not. */
+PyTypeObject OverloadsMethod_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.OverloadsMethod",
+    .tp_base = &Overloads_Type,
+    .tp_basicsize = sizeof(Overloads),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Overloads, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_traverse = (traverseproc)overloads_traverse,
+    .tp_descr_get = function_get,
+    .tp_getset = function_attributes, /* a type without a docstring of its own hides that of its base */
 };

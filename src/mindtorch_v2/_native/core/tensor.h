@@ -32,7 +32,8 @@ typedef struct {
     PyObject *version; /* a slot, so that reading it is as quick as a Python object's */
 } Storage;
 
-extern PyTypeObject TensorFields_Type, NodeFields_Type, Storage_Type, Call_Type, Overloads_Type;
+extern PyTypeObject TensorFields_Type, NodeFields_Type, Storage_Type, Call_Type, CallMethod_Type, Overloads_Type,
+    OverloadsMethod_Type;
 extern PyTypeObject *tensor_class, *parameter_class; /* the Python classes; NULL before calls_setup */
 
 int tensor_setup(void);

@@ -685,9 +685,9 @@ static int intern_names(void)
 PyMODINIT_FUNC PyInit__core(void)
 {
     if (intern_names() < 0 || storage_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
-        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Overloads_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
-        || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0
-        || PyType_Ready(&StepClock_Type) < 0)
+        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&CallMethod_Type) < 0 || PyType_Ready(&Overloads_Type) < 0
+        || PyType_Ready(&OverloadsMethod_Type) < 0 || PyType_Ready(&Quiet_Type) < 0 || buffer_setup() < 0
+        || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0 || PyType_Ready(&StepClock_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0
@@ -707,7 +707,9 @@ PyMODINIT_FUNC PyInit__core(void)
         {"TensorFields", &TensorFields_Type},
         {"NodeFields", &NodeFields_Type},
         {"Call", &Call_Type},
+        {"CallMethod", &CallMethod_Type},
         {"Overloads", &Overloads_Type},
+        {"OverloadsMethod", &OverloadsMethod_Type},
         {"Quiet", &Quiet_Type},
         {"Switch", &Switch_Type},
         {"Guarded", &Guarded_Type},
