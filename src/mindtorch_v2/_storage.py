@@ -28,7 +28,7 @@ if TYPE_CHECKING or native is None:
         """Shared by a tensor and its views. `version` counts in-place writes."""
 
         version = 0  # a class default keeps making one as cheap as an empty object
-        views: weakref.WeakValueDictionary[int, Any] | None = None  # the views that live, by identity
+        views: list[weakref.ref[Any]] | None = None  # those that live, and some that have died
 else:
     Storage = native.Storage
 

@@ -31,17 +31,24 @@ def share_storage(view: Tensor, source: Tensor, tracked: bool = True) -> Tensor:
 
 
 def _note_view(view: Tensor, storage: Storage) -> None:
-    """Keeps a weak reference to the view, for `mark_views`. The native core has a list of all tensors."""
-    if storage.views is None:
-        storage.views = weakref.WeakValueDictionary()
-    storage.views[id(view)] = view
+    """Keeps a weak reference to the view, for `mark_views`. The native core has a list of all tensors.
+
+    References of dead views go when the list has doubled: a callback for each would be a call in profiles with stacks.
+    """
+    views = storage.views
+    if views is None:
+        views = storage.views = []
+    elif len(views) >= 16 and not len(views) & (len(views) - 1):
+        views[:] = [view for view in views if view() is not None]
+    views.append(weakref.ref(view))
 
 
 def _mark_noted(base: Tensor) -> None:
     """Views that live require a gradient since their base does."""
     views = base._storage.views if base._storage is not None else None
-    for view in list(views.values()) if views is not None else ():
-        if view._base is base and view.dtype.inexact:
+    for reference in views or ():
+        view = reference()
+        if view is not None and view._base is base and view.dtype.inexact:
             view._keys |= GRAD
 
 

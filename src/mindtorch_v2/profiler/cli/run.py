@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from .main import ProgramInterrupted, UsageError, parser_of
 from .signals import before_ending
@@ -195,7 +195,7 @@ class _Recording:
     def _finish(self) -> None:
         """Writes the profile."""
         self.is_over = True
-        if sys.stderr is None or sys.stderr.closed:  # by the program: nobody reads the summary
+        if _is_lost(sys.stderr):  # closed by the program: nobody reads the summary
             sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
         gc.disable()  # a collection would look through all that the program has left, and the process ends
         self.profile.stop()
@@ -237,6 +237,23 @@ class _Recording:
                 print_summary(summary(store, rows=6), self.options.output, Terminal(sys.stderr))
             written = f"\nmindprof: {self.options.output} ({size(os.path.getsize(self.output))})"
             print(written if page is None else f"{written}; open {page} in a browser", file=sys.stderr, flush=True)
+
+
+def _is_lost(stream: TextIO | None) -> bool:
+    """Whether nothing can be written to a stream: it, or the file below it, is closed. What stays in its buffer would
+    change the exit code when the interpreter ends.
+    """
+    if stream is None or stream.closed:
+        return True
+    try:
+        file = stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return False  # in memory
+    try:
+        os.fstat(file)
+    except OSError:
+        return True
+    return False
 
 
 def _after(finish: Callable[[], None], exit_at_once: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
