@@ -30,7 +30,7 @@ FLAGS = [
 ]
 # One extension each, of all C files in its folders; headers are found from _native ("core/tensor.h").
 EXTENSIONS = {"_kernels": ("kernels",), "_core": ("core", "recorder"), "_npu_launch": ("npu",), "_onednn": ("onednn",)}
-TRACE = {"_trace_reader": ("reader", "nesting"), "_trace_writer": ("writer",)}
+TRACE = {"_trace_reader": ("reader", "reader_type", "nesting"), "_trace_writer": ("writer",)}
 
 
 def files(folder: str, *endings: str) -> list[str]:

@@ -23,7 +23,7 @@ from .launcher import Entry
 
 # helpers of rows that launch nothing and draw nothing
 _PURE = {"only", "every", "dim_index", "zeros", "no_row", "cube", "float"}
-_FROM_ARGUMENT, _FROM_OUTPUT, _CONSTANT = range(3)  # the codes of _native/npu/plans.c
+_FROM_ARGUMENT, _FROM_OUTPUT, _CONSTANT = range(3)  # the codes of _native/npu/plans.h
 _BY_VALUE, _BY_TYPE = range(2)
 _MOST_ARGUMENTS, _MOST_OUTPUTS = 16, 4
 

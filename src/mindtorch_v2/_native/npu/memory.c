@@ -38,32 +38,17 @@ struct Cache {
 Cache *caches[MAX_DEVICES];
 
 /* ---- counting */
-static void count_taken(Cache *cache, int pool, int64_t size, int64_t requested)
+/* A block is taken (sign 1) or given back (-1). */
+static inline void count_block(Cache *cache, int pool, int64_t size, int64_t requested, int sign)
 {
     const int64_t amounts[GROUPS] = {1, size, requested};
     for (int g = 0; g < GROUPS; g++) {
-        for (int p = pool;; p = ALL) {
-            int64_t *row = cache->counts[g][p];
-            row[ALLOCATED] += amounts[g];
-            row[CURRENT] += amounts[g];
-            if (row[CURRENT] > row[PEAK])
-                row[PEAK] = row[CURRENT];
-            if (p == ALL)
-                break;
-        }
-    }
-}
-
-static void count_given_back(Cache *cache, int pool, int64_t size, int64_t requested)
-{
-    const int64_t amounts[GROUPS] = {1, size, requested};
-    for (int g = 0; g < GROUPS; g++) {
-        for (int p = pool;; p = ALL) {
-            int64_t *row = cache->counts[g][p];
-            row[FREED] += amounts[g];
-            row[CURRENT] -= amounts[g];
-            if (p == ALL)
-                break;
+        int64_t *const rows[] = {cache->counts[g][pool], cache->counts[g][ALL]};
+        for (int i = 0; i < 2; i++) {
+            rows[i][sign > 0 ? ALLOCATED : FREED] += amounts[g];
+            rows[i][CURRENT] += sign * amounts[g];
+            if (sign > 0 && rows[i][CURRENT] > rows[i][PEAK])
+                rows[i][PEAK] = rows[i][CURRENT];
         }
     }
 }
@@ -152,7 +137,7 @@ static Memory *memory_over(Cache *cache, Idle idle, int64_t size, int64_t stream
     made->stream = stream;
     made->pool = idle.pool;
     made->shared = 0;
-    count_taken(cache, idle.pool, size, nbytes);
+    count_block(cache, idle.pool, size, nbytes, 1);
     return made;
 }
 
@@ -264,7 +249,7 @@ static PyObject *cache_count_returned(PyObject *object, PyObject *args)
     long long size, requested;
     if (!PyArg_ParseTuple(args, "iLL", &pool, &size, &requested))
         return NULL;
-    count_given_back((Cache *)object, pool == LARGE ? LARGE : SMALL, size, requested);
+    count_block((Cache *)object, pool == LARGE ? LARGE : SMALL, size, requested, -1);
     Py_RETURN_NONE;
 }
 
@@ -365,7 +350,7 @@ static void memory_dealloc(Memory *self)
         give_back_shared(self);
         Py_DECREF(self->block);
     } else {
-        count_given_back(self->cache, self->pool, self->size, self->nbytes);
+        count_block(self->cache, self->pool, self->size, self->nbytes, -1);
         if (!put_idle(self->cache, self->size, self->stream, (Idle){self->block, self->address, self->pool}))
             Py_DECREF(self->block);
     }

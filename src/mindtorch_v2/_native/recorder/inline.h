@@ -113,6 +113,30 @@ static inline void frames_shrink(Buffer *buffer)
         buffer->known_frames = buffer->frame_count ? buffer->frame_count - 1 : 0;
 }
 
+static inline bool op_is_free(const void *slot)
+{
+    return !((const OpSlot *)slot)->op;
+}
+
+static inline uint64_t op_hash(const void *slot)
+{
+    return hash_pointer(((const OpSlot *)slot)->op);
+}
+
+static inline bool op_is(const void *slot, const void *op)
+{
+    return ((const OpSlot *)slot)->op == op;
+}
+
+#define OP_KIND ((MapKind){sizeof(OpSlot), 1024, op_is_free, op_hash, op_is})
+
+/* The label of an operator; NULL with a Python error set. */
+static inline const OpSlot *core_op_label(Core *core, PyObject *op)
+{
+    const OpSlot *known = map_find(&ops_met, OP_KIND, hash_pointer(op), op);
+    return known ? known : core_add_op(core, op);
+}
+
 /* Whether the next row will be dropped: then there is no need to describe it. */
 static inline bool buffer_refuses(const Buffer *buffer)
 {

@@ -4,28 +4,12 @@
  * everything that is not called per event. Only one thread at a time runs here, and nothing between finding a row's
  * place and filling it runs Python code. */
 #include "inline.h"
-#include "common/enums.h"
-#include "common/sources.h"
-#include "core/loops.h"
 #include "core/tensor.h"
-#include "core/modes.h"
-#include "core/quiet.h"
 
 #include <string.h>
 
-struct Names names;
-
-typedef struct {
-    PyObject *op; /* NULL: a free slot */
-    int32_t label;
-    bool is_aten;
-} OpSlot;
-
-static HashMap ops; /* OpSlot: every operator met, for the life of the process */
-
 static _Thread_local Buffer *own_buffer THREAD_LOCAL_MODEL; /* valid while the generation is the recorder's */
 static _Thread_local uint64_t own_generation THREAD_LOCAL_MODEL;
-static uint64_t generations;
 
 /* --- threads */
 static Buffer *find_buffer(Core *core)
@@ -57,7 +41,7 @@ static inline Buffer *event_buffer(Core *core)
     return lanes_follow(buffer) < 0 ? NULL : core_buffer(core);
 }
 
-static PyObject *bind(Core *self, PyObject *buffer)
+PyObject *core_bind(Core *self, PyObject *buffer)
 {
     if (!PyObject_TypeCheck(buffer, &Buffer_Type)) {
         PyErr_SetString(PyExc_TypeError, "expected a buffer");
@@ -68,25 +52,7 @@ static PyObject *bind(Core *self, PyObject *buffer)
     Py_RETURN_NONE;
 }
 
-static PyObject *renew(Core *self, PyObject *buffers)
-{
-    /* renew(buffers): from now on these are recorded, and every thread asks anew which is its own. */
-    if (!PyDict_Check(buffers)) {
-        PyErr_SetString(PyExc_TypeError, "expected a dict");
-        return NULL;
-    }
-    self->generation = ++generations;
-    Py_INCREF(buffers);
-    Py_XSETREF(self->buffers, buffers);
-    self->kept = 0;
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(buffers, &position, &key, &value))
-        self->kept += ((Buffer *)value)->rows.next - ((Buffer *)value)->rows.first;
-    Py_RETURN_NONE;
-}
-
-static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
+PyObject *core_thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
 {
     Buffer *buffer = event_buffer(self);
     if (!buffer && PyErr_Occurred())
@@ -94,103 +60,6 @@ static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
     PyObject *found = buffer ? (PyObject *)buffer : Py_None;
     Py_INCREF(found);
     return found;
-}
-
-/* --- labels */
-static bool op_is_free(const void *slot)
-{
-    return !((const OpSlot *)slot)->op;
-}
-
-static uint64_t op_hash(const void *slot)
-{
-    return hash_pointer(((const OpSlot *)slot)->op);
-}
-
-static bool op_is(const void *slot, const void *op)
-{
-    return ((const OpSlot *)slot)->op == op;
-}
-
-#define OP_KIND ((MapKind){sizeof(OpSlot), 1024, op_is_free, op_hash, op_is})
-
-static OpSlot *add_op(Core *core, PyObject *op)
-{
-    PyObject *made = PyObject_CallMethodOneArg((PyObject *)core, names.op_label, op);
-    if (!made)
-        return NULL;
-    int label, aten;
-    int parsed = PyArg_ParseTuple(made, "ip", &label, &aten);
-    Py_DECREF(made);
-    if (!parsed)
-        return NULL;
-    if (!map_reserve(&ops, OP_KIND)) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    OpSlot *slot = map_slot(&ops, OP_KIND, hash_pointer(op), op);
-    if (!slot->op) {
-        Py_INCREF(op);
-        *slot = (OpSlot){.op = op, .label = label, .is_aten = aten};
-        ops.used++;
-    }
-    return slot;
-}
-
-static const OpSlot *op_label(Core *core, PyObject *op)
-{
-    const OpSlot *known = map_find(&ops, OP_KIND, hash_pointer(op), op);
-    return known ? known : add_op(core, op);
-}
-
-static NameSlot *recent_name(Core *core, PyObject *name, int kind)
-{
-    return &core->recent[((uintptr_t)name >> 4 ^ (uintptr_t)kind << 5) % RECENT_NAMES];
-}
-
-static void forget_names(Core *core)
-{
-    for (int i = 0; i < RECENT_NAMES; i++)
-        Py_CLEAR(core->recent[i].name);
-}
-
-/* 1 where the name has a label, 0 where it has none yet, -1 with a Python error set. */
-static int known_label(Core *core, PyObject *name, int kind, int32_t *label)
-{
-    NameSlot *slot = recent_name(core, name, kind);
-    if (slot->name == name && slot->kind == kind) {
-        *label = slot->label;
-        return 1;
-    }
-    PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
-    if (!known)
-        return PyErr_Occurred() ? -1 : 0;
-    *label = (int32_t)PyLong_AsLong(known);
-    slot->kind = kind;
-    slot->label = *label;
-    Py_XSETREF(slot->name, Py_NewRef(name));
-    return 1;
-}
-
-int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
-{
-    uint64_t generation = core->generation;
-    int known = known_label(core, name, kind, label);
-    if (known)
-        return known < 0 ? -1 : 0;
-    PyObject *labels = PyObject_GetAttr((PyObject *)core, names.labels);
-    PyObject *number = PyLong_FromLong(kind);
-    PyObject *made = labels && number ? PyObject_CallMethodObjArgs(labels, names.number, name, number, NULL) : NULL;
-    Py_XDECREF(labels);
-    Py_XDECREF(number);
-    if (!made)
-        return -1;
-    *label = (int32_t)PyLong_AsLong(made);
-    int failed = PyErr_Occurred() ? -1 : 0;
-    if (!failed && generation == core->generation) /* else the recorder began anew meanwhile, with other numbers */
-        failed = PyDict_SetItem(core->names[kind], name, made);
-    Py_DECREF(made);
-    return failed;
 }
 
 /* --- events */
@@ -237,7 +106,7 @@ static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *const
         return -1;
     if (!buffer)
         return 0;
-    const OpSlot *slot = op_label(self, op);
+    const OpSlot *slot = core_op_label(self, op);
     if (!slot)
         return -1;
     int32_t label = slot->label, inputs = -1;
@@ -279,7 +148,7 @@ static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence
     return core_begin_op(self, op, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), args, sequence_nr);
 }
 
-static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
+PyObject *core_enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
 {
     if (check_count(count, 3, 3) < 0 || begin_op(self, args[0], args[1], args[2]) < 0)
         return NULL;
@@ -321,7 +190,7 @@ static int node_kind(Core *core, PyObject *name, bool is_backward)
     if (is_backward)
         return KIND_BACKWARD;
     int32_t label;
-    int known = known_label(core, name, KIND_NODE, &label);
+    int known = core_known_label(core, name, KIND_NODE, &label);
     if (known)
         return known < 0 ? -1 : KIND_NODE;
     const char *text = PyUnicode_AsUTF8(name);
@@ -375,7 +244,7 @@ int core_begin_node(Core *self, PyObject *name, int64_t sequence_nr, PyObject *t
     return begun;
 }
 
-static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
+PyObject *core_enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
 {
     if (check_count(count, 5, 5) < 0)
         return NULL;
@@ -394,7 +263,7 @@ static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count)
+PyObject *core_enter_scope(Core *self, PyObject *const *args, Py_ssize_t count)
 {
     if (check_count(count, 1, 2) < 0)
         return NULL;
@@ -451,303 +320,15 @@ int core_end_op(Core *self, bool went_well)
     return 0;
 }
 
-static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
+PyObject *core_leave(Core *self, PyObject *Py_UNUSED(ignored))
 {
     if (end_event(self) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *clock_now(Core *self, PyObject *Py_UNUSED(ignored))
+PyObject *core_clock_now(Core *self, PyObject *Py_UNUSED(ignored))
 {
     int64_t now = core_now(self);
     return now == -1 && PyErr_Occurred() ? NULL : PyLong_FromLongLong(now);
-}
-
-/* --- set-up */
-static PyObject *restart(Core *self, PyObject *args)
-{
-    /* restart(clock or None, may use the counter, describe_code, describe_function): forgets names, inputs, stacks,
-     * bounds and counts. */
-    PyObject *clock, *describe_code, *describe_function;
-    int trusted;
-    if (!PyArg_ParseTuple(args, "OpOO", &clock, &trusted, &describe_code, &describe_function))
-        return NULL;
-    Stacks *stacks = stacks_new();
-    if (!stacks)
-        return NULL;
-    Py_INCREF(describe_code);
-    stacks->describe_code = describe_code;
-    Py_INCREF(describe_function);
-    stacks->describe_function = describe_function;
-    Py_XSETREF(self->stacks, stacks);
-    forget_names(self);
-    for (int kind = 0; kind < KIND_COUNT; kind++) {
-        PyObject *fresh = PyDict_New();
-        if (!fresh)
-            return NULL;
-        Py_XSETREF(self->names[kind], fresh);
-    }
-    bytes_clear(&self->inputs);
-    table_clear(&self->stray);
-    self->dropped = self->limit = 0;
-    self->newest = 0;
-    Py_CLEAR(self->clock);
-    if (clock != Py_None) {
-        Py_INCREF(clock);
-        self->clock = clock;
-    }
-    clock_start(self, trusted);
-    Py_RETURN_NONE;
-}
-
-static PyObject *bound(Core *self, PyObject *args)
-{
-    long long limit;
-    int newest;
-    if (!PyArg_ParseTuple(args, "Lp", &limit, &newest))
-        return NULL;
-    self->limit = limit;
-    self->newest = (char)newest;
-    Py_RETURN_NONE;
-}
-
-static PyObject *stray_table(Core *self, PyObject *args)
-{
-    long long from;
-    return PyArg_ParseTuple(args, "L", &from) ? table_parts(&self->stray, from, -1) : NULL;
-}
-
-static PyObject *get_stray_count(Core *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromLongLong(self->stray.next);
-}
-
-static PyObject *get_all_threads(Core *self, void *closure)
-{
-    (void)closure;
-    return PyBool_FromLong(self->all_threads);
-}
-
-static int set_all_threads(Core *self, PyObject *value, void *closure)
-{
-    (void)closure;
-    int wanted = value ? PyObject_IsTrue(value) : -1;
-    if (wanted < 0)
-        return -1;
-    if (wanted != self->all_threads)
-        self->generation = ++generations; /* threads that were not recorded ask again */
-    self->all_threads = (char)wanted;
-    return 0;
-}
-
-static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
-    (void)args, (void)keywords;
-    Core *made = (Core *)type->tp_alloc(type, 0);
-    if (!made)
-        return NULL;
-    made->generation = ++generations;
-    table_init(&made->stray, sizeof(MemoryRow), 10);
-    return (PyObject *)made;
-}
-
-static void core_dealloc(Core *self)
-{
-    forget_names(self);
-    for (int kind = 0; kind < KIND_COUNT; kind++)
-        Py_XDECREF(self->names[kind]);
-    Py_XDECREF(self->clock);
-    Py_XDECREF(self->buffers);
-    Py_XDECREF(self->stacks);
-    bytes_clear(&self->inputs);
-    table_clear(&self->stray);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyMethodDef methods[] = {
-    {"enter_op", (PyCFunction)(void (*)(void))enter_op, METH_FASTCALL, "An operator call begins."},
-    {"enter_node", (PyCFunction)(void (*)(void))enter_node, METH_FASTCALL, "The engine evaluates or applies a node."},
-    {"enter_scope", (PyCFunction)(void (*)(void))enter_scope, METH_FASTCALL, "A user scope begins."},
-    {"leave", (PyCFunction)leave, METH_NOARGS, "The innermost open event of the calling thread ends."},
-    {"clock_now", (PyCFunction)clock_now, METH_NOARGS, "The time that a row would get."},
-    {"note_allocated", (PyCFunction)(void (*)(void))core_allocated, METH_FASTCALL, "Memory came to life."},
-    {"note_freed", (PyCFunction)(void (*)(void))core_freed, METH_FASTCALL, "Memory is gone."},
-    {"thread_buffer", (PyCFunction)thread_buffer, METH_NOARGS, "The calling thread's buffer, if it is recorded."},
-    {"bind", (PyCFunction)bind, METH_O, "Makes a buffer the calling thread's."},
-    {"renew", (PyCFunction)renew, METH_O, "Takes the buffers of the threads to be recorded."},
-    {"restart", (PyCFunction)restart, METH_VARARGS, "Forgets what was interned and counted."},
-    {"bound", (PyCFunction)bound, METH_VARARGS,
-     "bound(limit, newest): how many rows are kept at most, 0 for all, and which."},
-    {"stray_table", (PyCFunction)stray_table, METH_VARARGS,
-     "Frees by threads that are not recorded, from a number on."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMemberDef members[] = {
-    {"detail", T_INT, offsetof(Core, detail), 0, "What rows hold beside their times."},
-    {"watches_memory", T_BOOL, offsetof(Core, watches_memory), 0, "Whether allocations are to be reported."},
-    {"watches_modules", T_BOOL, offsetof(Core, watches_modules), 0, "Whether calls of modules are to be reported."},
-    {"watches_outputs", T_BOOL, offsetof(Core, watches_outputs), 0, "Whether results are to be reported."},
-    {"kept", T_LONGLONG, offsetof(Core, kept), READONLY, "How many rows are kept."},
-    {"dropped", T_LONGLONG, offsetof(Core, dropped), READONLY, "How many rows and memory records were refused."},
-    {"ticking", T_BOOL, offsetof(Core, ticking), READONLY, "Whether times come from the processor's counter."},
-    {"stack_table", T_OBJECT, offsetof(Core, stacks), READONLY, "The call stacks."},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyGetSetDef attributes[] = {
-    {"all_threads", (getter)get_all_threads, (setter)set_all_threads, "Whether threads are recorded when first met.",
-     NULL},
-    {"stray_count", (getter)get_stray_count, NULL, "How many frees by threads that are not recorded were noted.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
-PyTypeObject Core_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Core",
-    .tp_doc = "The per-event part of the recorder.",
-    .tp_basicsize = sizeof(Core),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .tp_new = core_new,
-    .tp_dealloc = (destructor)core_dealloc,
-    .tp_methods = methods,
-    .tp_members = members,
-    .tp_getset = attributes,
-};
-
-static PyObject *setup(PyObject *module, PyObject *args)
-{
-    PyObject *tensor, *array, *samples;
-    if (!PyArg_ParseTuple(args, "OOO", &tensor, &array, &samples))
-        return NULL;
-    int known = inputs_setup(module, tensor, array, samples);
-    return known < 0 ? NULL : PyBool_FromLong(known);
-}
-
-/* Those of sys.monitoring belong to the module too but stand in their own file. */
-static PyMethodDef functions[] = {
-    {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
-    {"setup_values", inputs_setup_values, METH_VARARGS,
-     "setup_values(device, dtype, layout, ...): types of arguments beside tensors and numbers."},
-    {"setup_memory", memory_configure, METH_O,
-     "setup_memory(watch): what notes the memory of an array that was not allocated under watch."},
-    {"install_allocator", allocator_install, METH_NOARGS,
-     "Sees what numpy allocates in the calling context; False where somebody else does."},
-    {"remove_allocator", allocator_remove, METH_NOARGS, "Ends that, in the calling context."},
-    {"block_of", allocator_block, METH_VARARGS,
-     "block_of(array, wanted): the number of the memory that an array owns; 0 where it has none."},
-    {"watch_owner", allocator_watch_owner, METH_O,
-     "Notes the memory of an array, once; False where it was not allocated under watch."},
-    {"next_block", allocator_next_block, METH_NOARGS, "A number that no block of the process has."},
-    {"tensors_alive", tensors_alive, METH_NOARGS, "All tensors."},
-    {"mark_views", mark_views, METH_O, "Views that live require a gradient since their base does."},
-    {"setup_loops", loops_setup, METH_VARARGS, "setup_loops(_ARRAY_API, bool dtype): the numbers of loops by name."},
-    {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
-    {"observe", calls_observe, METH_O, "observe(observer): who is told about calls."},
-    {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
-    {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
-    {"meet_threads", meet_threads, METH_VARARGS,
-     "meet_threads(identifiers, function): calls it once on each of these threads."},
-    {"keep_modes", calls_keep_modes, METH_VARARGS,
-     "keep_modes(space, state): where the modes of the process and of each thread are."},
-    {"set_bit", calls_set_bit, METH_VARARGS, "set_bit(bit, on): changes the mode word."},
-    {"setup_quiet", quiet_setup, METH_VARARGS,
-     "setup_quiet(variable, value): numpy's settings, and those that ignore everything."},
-    {"set_overridden", calls_set_overridden, METH_O,
-     "Whether a subclass of Tensor exists that is asked before operators."},
-    {"swap_grad", calls_swap_grad, METH_O,
-     "Sets whether the calling thread records gradients and returns what was before."},
-    {NULL, NULL, 0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_core",      .m_doc = "Calls, the backward pass and the recorder.",
-    .m_size = -1,          .m_methods = functions,
-};
-
-static int intern_names(void)
-{
-    struct {
-        PyObject **name;
-        const char *text;
-    } all[] = {
-        {&names.of_op, "of_op"},      {&names.of_values, "of_values"},    {&names.inputs, "inputs"},
-        {&names.number, "number"},    {&names.labels, "labels"},          {&names.find_buffer, "_buffer"},
-        {&names.tell_op, "_tell_op"}, {&names.tell_leave, "_tell_leave"}, {&names.op_label, "_op_label"},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!(*all[i].name = PyUnicode_InternFromString(all[i].text)))
-            return -1;
-    return 0;
-}
-
-PyMODINIT_FUNC PyInit__core(void)
-{
-    if (intern_names() < 0 || storage_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
-        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&CallMethod_Type) < 0 || PyType_Ready(&Overloads_Type) < 0
-        || PyType_Ready(&OverloadsMethod_Type) < 0 || PyType_Ready(&Quiet_Type) < 0 || buffer_setup() < 0
-        || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0 || PyType_Ready(&StepClock_Type) < 0)
-        return NULL;
-    PyObject *module = PyModule_Create(&definition);
-    if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0
-        || PyModule_AddFunctions(module, modes_functions) < 0 || add_sources(module) < 0) {
-        Py_XDECREF(module);
-        return NULL;
-    }
-    struct {
-        const char *name;
-        PyTypeObject *type;
-    } types[] = {
-        {"Core", &Core_Type},
-        {"Buffer", &Buffer_Type},
-        {"Stacks", &Stacks_Type},
-        {"StepClock", &StepClock_Type},
-        {"Storage", &Storage_Type},
-        {"TensorFields", &TensorFields_Type},
-        {"NodeFields", &NodeFields_Type},
-        {"Call", &Call_Type},
-        {"CallMethod", &CallMethod_Type},
-        {"Overloads", &Overloads_Type},
-        {"OverloadsMethod", &OverloadsMethod_Type},
-        {"Quiet", &Quiet_Type},
-        {"Switch", &Switch_Type},
-        {"Guarded", &Guarded_Type},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        Py_INCREF(types[i].type);
-        if (PyModule_AddObject(module, types[i].name, (PyObject *)types[i].type) < 0) {
-            Py_DECREF(types[i].type);
-            Py_DECREF(module);
-            return NULL;
-        }
-    }
-#define NAMED_BIT(name, value) {#name, value},
-    static const NamedCode key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
-                                         {"DEVICES", KEY_DEVICES}};
-    static const NamedCode details[] = {{"SHAPES", SHAPES},
-                                        {"STACKS", STACKS},
-                                        {"MODULES", MODULES},
-                                        {"LISTENERS", LISTENERS},
-                                        {"TENSORS", TENSORS},
-                                        {"REFERENCES", REFERENCES},
-                                        {"ARGUMENT_BITS", ARGUMENT_BITS}};
-    static const NamedCode kinds[] = {{"NODE", KIND_NODE},
-                                      {"BACKWARD", KIND_BACKWARD},
-                                      {"SCOPE", KIND_SCOPE},
-                                      {"FUNCTION", KIND_FUNCTION},
-                                      {"RUNTIME", KIND_RUNTIME}};
-    static const NamedCode classes[] = {{"USER", USER},
-                                        {"LIBRARY", LIBRARY},
-                                        {"INTERNAL", INTERNAL},
-                                        {"IMPORTS", IMPORTS},
-                                        {"HIDDEN_FUNCTION", HIDDEN_FUNCTION}};
-    if (launches_setup(module) < 0 || EXPORT_CODES(module, "KEY_BITS", key_bits) < 0
-        || EXPORT_CODES(module, "DETAIL_BITS", details) < 0 || EXPORT_CODES(module, "ROW_KINDS", kinds) < 0
-        || EXPORT_CODES(module, "CODE_CLASSES", classes) < 0 || calls_export(module) < 0
-        || PyModule_AddStringConstant(module, "NODE_PREFIX", NODE_PREFIX) < 0) {
-        Py_DECREF(module);
-        return NULL;
-    }
-    return module;
 }

@@ -213,8 +213,23 @@ extern struct Names {
     PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
 
+/* the recorder's type: core_type.c */
+int core_setup(void);
+
+/* labels */
+typedef struct {
+    PyObject *op; /* NULL: a free slot */
+    int32_t label;
+    bool is_aten;
+} OpSlot;
+
+extern HashMap ops_met;                              /* OpSlot: every operator met, for the life of the process */
+const OpSlot *core_add_op(Core *core, PyObject *op); /* of one not met before; NULL with a Python error set */
+int core_known_label(Core *core, PyObject *name, int kind, int32_t *label); /* 1; 0: the name has none yet; -1: error */
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label);  /* -1 with a Python error set */
+void core_forget_names(Core *core);
+
 /* events: an operator's, with its arguments one by one, and as a tuple where there is one */
-int core_name_label(Core *core, PyObject *name, int kind, int32_t *label); /* -1 with a Python error set */
 int core_tell(Core *core, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread);
 int launches_setup(PyObject *module);
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple,
@@ -225,6 +240,14 @@ int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *t
                     Py_ssize_t count, bool is_backward,
                     bool is_closed);         /* closed: nothing of the user's runs inside, so nothing is traced there */
 int core_end_op(Core *core, bool went_well); /* where it did not, the error that is set stays */
+Buffer *core_buffer(Core *core);             /* the calling thread's, NULL if not recorded */
+PyObject *core_enter_op(Core *self, PyObject *const *args, Py_ssize_t count);
+PyObject *core_enter_node(Core *self, PyObject *const *args, Py_ssize_t count);
+PyObject *core_enter_scope(Core *self, PyObject *const *args, Py_ssize_t count);
+PyObject *core_leave(Core *self, PyObject *ignored);
+PyObject *core_clock_now(Core *self, PyObject *ignored);
+PyObject *core_thread_buffer(Core *self, PyObject *ignored);
+PyObject *core_bind(Core *self, PyObject *buffer);
 
 /* rows */
 int64_t clock_of_python(PyObject *clock);
@@ -305,6 +328,4 @@ MemoryRow *memory_record(int64_t number,
                          int64_t block); /* of the calling thread, if it is about that block; else NULL */
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
-Buffer *core_buffer(Core *core); /* the calling thread's, NULL if not recorded */
-
 #endif

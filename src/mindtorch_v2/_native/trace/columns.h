@@ -16,7 +16,7 @@ typedef struct {
     size_t size, room;
 } Column;
 
-static char *column_add(Column *column, size_t size)
+static inline char *column_add(Column *column, size_t size)
 {
     if (column->size + size > column->room) {
         size_t room = column->room ? 2 * column->room : 1 << 14;
@@ -31,7 +31,7 @@ static char *column_add(Column *column, size_t size)
 }
 
 /* Gives up a column for a Python object. */
-static PyObject *column_taken(Column *column)
+static inline PyObject *column_taken(Column *column)
 {
     PyObject *made = PyByteArray_FromStringAndSize(column->data, (Py_ssize_t)column->size);
     free(column->data);
@@ -54,7 +54,7 @@ typedef struct {
     };
 } Time;
 
-static bool times_add(Times *times, Time time)
+static inline bool times_add(Times *times, Time time)
 {
     if (time.is_double && !times->are_doubles) {
         for (size_t at = 0; at < times->values.size; at += 8) {

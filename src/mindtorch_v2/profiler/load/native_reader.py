@@ -30,7 +30,7 @@ _TYPES: dict[str, type] = {
     **dict.fromkeys(ROW[4:9], np.int32),
     **dict.fromkeys(ROW[9:], np.uint8),
 }
-_HOST, _PYTHON_CALL, _DEVICE = range(3)  # the codes of _native/trace/reader.c
+_HOST, _PYTHON_CALL, _DEVICE = range(3)  # the codes of _native/trace/reader.h
 _HOW = bytes(_DEVICE if kind in DEVICES else _PYTHON_CALL if kind in PYTHON_KINDS else _HOST for kind in range(256))
 _NO_KIND = 256  # of events that Python reads
 
