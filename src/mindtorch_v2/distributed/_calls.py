@@ -8,6 +8,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from . import _events, _status
+from . import work as work_module
 from ._device_work import DeviceWork
 from ._mpi import mpi
 from .process_groups import ProcessGroup, resolve
@@ -39,6 +40,8 @@ def run(
     found = resolve(group)
     if found is None:
         return None
+    if work_module._dropped:
+        work_module.sweep()
     engine = None if on_device is None else found.engine_for(tensors)
     text = _described(name, detail, len(tensors) > 4, *[(t.shape, t.dtype) for t in tensors[:4]])
     between_two = name in _BETWEEN_TWO

@@ -25,6 +25,9 @@ class DeviceWork(Work):
         super().__init__([], lambda: None, result, entry, timeout)
         self._end, self._blocks = end, blocks
 
+    def __del__(self) -> None:
+        """The device's allocator keeps memory as long as its streams need it."""
+
     def _asked(self, question: Callable[[], Any]) -> Any:
         try:
             return question()

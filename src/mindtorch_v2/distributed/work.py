@@ -33,6 +33,21 @@ class DistStoreError(DistError):
     """A store did not answer."""
 
 
+_dropped: list[Work] = []  # what nobody waits for any more, but MPI still reads or writes
+
+
+def sweep() -> None:
+    """Lets go of what nobody waited for and has ended since."""
+    found, _dropped[:] = _dropped[:], []
+    try:
+        while found:
+            work = found.pop()
+            if not work._advance():
+                _dropped.append(work)
+    finally:
+        _dropped.extend(found)
+
+
 def nothing() -> None:
     """There is nothing to do after a communication."""
 
@@ -60,6 +75,10 @@ class Work:
         self._entry, self._timeout = entry, timeout
         self._error: BaseException | None = None
         self._done = False
+
+    def __del__(self) -> None:
+        if not self._done and self._error is None:
+            _dropped.append(self)  # MPI goes on with the tensors' memory: they must live until it has ended
 
     def _advance(self) -> bool:
         """Lets MPI make progress; True when everything has arrived and stands in the tensors."""

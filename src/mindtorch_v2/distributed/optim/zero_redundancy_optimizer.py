@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...optim import Optimizer
+from ..algorithms.join import Join, Joinable, JoinHook
 from ..collectives import broadcast
 from ..objects import gather_object
 from ..process_groups import get_global_rank, get_rank, get_world_size, world_group
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """`optimizer_class` on a part of the parameters; every step ends with each process handing its part to the others.
 
     Parameters are given to processes one after the other, each to the one with the fewest elements so far, largest
@@ -38,6 +39,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._all_states: list[dict[str, Any]] | None = None
         self.optim: Optimizer | None = None
         super().__init__(params, defaults)
+        Joinable.__init__(self)
         self._build()
 
     def _owners(self) -> list[list[int]]:
@@ -77,6 +79,10 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """A step of this process's part, and the exchange of the results."""
+        Join.notify_join_context(self)
+        return self._step_own_part(closure, **kwargs)
+
+    def _step_own_part(self, closure: Callable[[], Any] | None, **kwargs: Any) -> Any:
         assert self.optim is not None
         for group, mine in zip(self.param_groups, self.optim.param_groups):
             mine.update({key: value for key, value in group.items() if key != "params"})
@@ -139,8 +145,28 @@ class ZeroRedundancyOptimizer(Optimizer):
         for group, saved in zip(self.param_groups, state_dict["param_groups"]):
             group.update({key: value for key, value in saved.items() if key != "params"})
 
-    def join_hook(self, **kwargs: Any) -> Any:
-        """Refused: processes with fewer batches than others are not supported."""
-        raise NotImplementedError(
-            "ZeroRedundancyOptimizer.join_hook: give all processes the same number of batches (DistributedSampler does)"
-        )
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """A process without batches goes on to step its part, with the gradients that
+        `DistributedDataParallel.join_hook` left."""
+        return _Shadow(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group over which the state is spread."""
+        return self.process_group
+
+
+class _Shadow(JoinHook):
+    """A process whose batches have ended, in the steps of the others."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+
+    def main_hook(self) -> None:
+        """One step of the others."""
+        self._optimizer._step_own_part(None)

@@ -6,69 +6,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ... import no_grad
+from ... import no_grad, zeros
+from ... import tensor as make_tensor
+from ..._dtype import int32, uint8
 from ..._tensor import Tensor
 from ...distributed import collectives
 from ...distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ...distributed.objects import all_gather_object
 from ...distributed.process_groups import get_global_rank, world_group
+from ...distributed.reduce_op import ReduceOp
 from ...utils.hooks import RemovableHandle
 from ..modules.module import Module
+from ._buckets import GradBucket, make_buckets
 
 __all__ = ["DistributedDataParallel"]
 
-_MEGABYTE = 1 << 20
-_FIRST_BUCKET = _MEGABYTE  # small, so that the first exchange begins early in the backward pass
 
-
-class GradBucket:
-    """Gradients that are averaged together: one flat tensor, and its parts."""
-
-    def __init__(self, index: int, parameters: list[Tensor], is_last: bool) -> None:
-        self._index, self._parameters, self._is_last = index, parameters, is_last
-        self._sizes = [p.numel() for p in parameters]
-        self._buffer: Tensor = parameters[0].new_zeros(sum(self._sizes))
-        self._parts = self._cut()
-        self.waiting: set[int] = set()
-        self.future: Any = None
-
-    def _cut(self) -> list[Tensor]:
-        flat = self._buffer.split(self._sizes)
-        return [part.view(p.shape) for part, p in zip(flat, self._parameters)]
-
-    def index(self) -> int:
-        """Its index among the buckets: 0 is the first to be averaged."""
-        return self._index
-
-    def buffer(self) -> Tensor:
-        """The flat tensor."""
-        return self._buffer
-
-    def set_buffer(self, tensor: Tensor) -> None:
-        """Replaces it by another flat tensor, for a hook that communicates something else."""
-        self._buffer = tensor
-
-    def gradients(self) -> list[Tensor]:
-        """The gradient of every parameter, as views of the flat tensor."""
-        return self._parts
-
-    def parameters(self) -> list[Tensor]:
-        """The parameters."""
-        return self._parameters
-
-    def is_last(self) -> bool:
-        """Whether it is the last one to be averaged."""
-        return self._is_last
-
-
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """Averages the gradients of `module` over all processes of a group while the backward pass goes on.
 
     At the start all processes take the parameters and buffers of the first one. In the backward pass, gradients are
     collected in buckets of `bucket_cap_mb`; a bucket that is full is averaged while the pass computes the next.
     Losses and weights are those of one process on the joined batch, if every process has as many samples.
     `no_sync()` leaves gradients as they are, to accumulate several batches. With `find_unused_parameters` or
-    `static_graph`, parameters that the result does not depend on may be left out.
+    `static_graph`, parameters that the result does not depend on may be left out. `join()` is for processes that have
+    different numbers of batches.
     """
 
     def __init__(
@@ -92,6 +55,7 @@ class DistributedDataParallel(Module):
         skip_all_reduce_unused_params: bool = False,
     ) -> None:
         super().__init__()
+        Joinable.__init__(self)
         self.process_group = process_group or world_group()
         self.module, self.dim, self.device_ids, self.output_device = module, dim, device_ids, output_device
         self.broadcast_buffers, self.find_unused_parameters, self.static_graph = (
@@ -110,9 +74,13 @@ class DistributedDataParallel(Module):
         if init_sync:
             self._take_over([*module.parameters(), *module.buffers()])
         self._hook: tuple[Callable[[Any, GradBucket], Any], Any] = (allreduce_hook, self.process_group)
-        self._buckets = self._make_buckets(int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MEGABYTE))
+        self._buckets = make_buckets(self._trained, 25 if bucket_cap_mb is None else bucket_cap_mb)
         self._position = {id(p): (bucket, i) for bucket in self._buckets for i, p in enumerate(bucket.parameters())}
         self._next, self._armed = 0, False
+        self._touched: set[int] = set()  # parameters that got a gradient here since gradients were averaged last
+        self._exchange: Any = None  # of which parameters got one, over all processes
+        self._reached: Tensor | None = None  # what it gave
+        self._scale, self._divide_by_initial_world_size = 1.0, True
         self._handles: list[RemovableHandle] = [
             p.register_post_accumulate_grad_hook(self._gradient_ready) for p in self._trained
         ]
@@ -135,33 +103,15 @@ class DistributedDataParallel(Module):
                     f"{get_global_rank(self.process_group, 0)} has {wrong[1]}."
                 )
 
-    def _take_over(self, tensors: list[Tensor]) -> None:
-        """All processes take these tensors from the first process of the group."""
-        source = get_global_rank(self.process_group, 0)
+    def _take_over(self, tensors: list[Tensor], rank: int = 0) -> None:
+        """All processes take these tensors from one process of the group."""
+        source = get_global_rank(self.process_group, rank)
         works = [
             collectives.broadcast(tensor.detach(), source, self.process_group, async_op=True) for tensor in tensors
         ]
         for work in works:
             if work is not None:
                 work.wait()
-
-    def _make_buckets(self, limit: int) -> list[GradBucket]:
-        """Parameters from the last to the first, as a backward pass reaches them, in buckets of one type."""
-        lists: list[list[Tensor]] = []
-        size = 0
-        for p in reversed(self._trained):
-            cap = min(_FIRST_BUCKET, limit) if len(lists) == 1 else limit
-            if (
-                not lists
-                or size + p.numel() * p.element_size() > cap
-                or lists[-1][0].dtype != p.dtype
-                or lists[-1][0].device != p.device
-            ):
-                lists.append([])
-                size = 0
-            lists[-1].append(p)
-            size += p.numel() * p.element_size()
-        return [GradBucket(i, parameters, i == len(lists) - 1) for i, parameters in enumerate(lists)]
 
     # --- forward
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -171,8 +121,12 @@ class DistributedDataParallel(Module):
         averaging = is_grad_enabled() and self.require_backward_grad_sync
         if averaging and self._armed:
             self._complain()
-        if self.broadcast_buffers and self.require_backward_grad_sync and self.training:
-            self._take_over(list(self.module.buffers()))
+        with_buffers, source = self.broadcast_buffers and self.require_backward_grad_sync and self.training, 0
+        if self._join_config.enable:
+            Join.notify_join_context(self)
+            source = self._agree(averaging, with_buffers)[2]
+        if with_buffers:
+            self._take_over(list(self.module.buffers()), source)
         result = self.module(*inputs, **kwargs)
         if averaging:
             self._arm(_tensors_in(result))
@@ -211,6 +165,7 @@ class DistributedDataParallel(Module):
     # --- backward
     def _gradient_ready(self, parameter: Tensor) -> None:
         """Called in the backward pass when the gradient of a parameter is complete."""
+        self._touched.add(id(parameter))
         if not self._armed or not self.require_backward_grad_sync:
             return
         bucket, index = self._position[id(parameter)]
@@ -229,25 +184,52 @@ class DistributedDataParallel(Module):
                         part.zero_()
                     else:
                         part.copy_(p.grad)
-                hook, state = self._hook
-                bucket.future = hook(state, bucket)
+                self._start(bucket)
             self._next += 1
         if self._next == len(self._buckets):
             self._finish()
 
+    def _start(self, bucket: GradBucket) -> None:
+        """Starts to average a bucket; with the last one, to ask which parameters got a gradient in any process."""
+        hook, state = self._hook
+        bucket.future = hook(state, bucket)
+        asks = self.find_unused_parameters or (self.static_graph and self._reached is None)
+        if bucket.is_last() and asks:
+            self._reached = make_tensor([id(p) in self._touched for p in self._trained], dtype=uint8)
+            self._exchange = collectives.all_reduce(self._reached, ReduceOp.MAX, self.process_group, async_op=True)
+
+    def _with_gradient(self) -> set[int]:
+        """The parameters that got a gradient in some process; all of them where none may be left out."""
+        if self._exchange is not None:
+            self._exchange.wait()
+            self._exchange = None
+        if self._reached is None:
+            return set(self._position)
+        return {id(p) for p, reached in zip(self._trained, self._reached.tolist()) if reached}
+
     def _finish(self) -> None:
-        """Puts the averages into the gradients."""
+        """Puts the averages into the gradients. Those of parameters that no process used stay as they are."""
         self._armed = False
         with no_grad():
             for bucket in self._buckets:
                 averaged = bucket.future.wait()
                 flat = averaged[0] if isinstance(averaged, (list, tuple)) else averaged
-                for part, p in zip(flat.split([p.numel() for p in bucket.parameters()]), bucket.parameters()):
+                if self._scale != 1.0:
+                    flat.mul_(self._scale)
+                bucket.result = flat
+                bucket.future = None
+            with_gradient = self._with_gradient()
+            for bucket in self._buckets:
+                parts = bucket.result.split([p.numel() for p in bucket.parameters()])
+                for part, p in zip(parts, bucket.parameters()):
+                    if id(p) not in with_gradient:
+                        continue
                     if p.grad is not None:
                         p.grad.copy_(part.view(p.shape))
-                    elif self.find_unused_parameters or self.static_graph:
+                    else:
                         p.grad = part.view(p.shape).to(p.dtype).clone()
-                bucket.future = None
+                bucket.result = None
+        self._touched.clear()
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -269,17 +251,75 @@ class DistributedDataParallel(Module):
         """As `static_graph=True`."""
         self.static_graph = True
 
+    # --- processes with different numbers of batches
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ) -> Any:
-        """Refused unless `enable` is False: all processes need the same number of batches."""
-        if enable and self.process_group.size() > 1:
-            raise NotImplementedError(
-                "DistributedDataParallel.join: give all processes the same number of batches (DistributedSampler does)"
-            )
-        from contextlib import nullcontext
+    ) -> Join:
+        """A context for a loop of which processes have different numbers of iterations: those that have none left give
+        zeros to the averages of the others, and take over the last one's module at the end. Sums of gradients are
+        divided by the number of all processes, or else by that of those with an input left.
+        """
+        options = {"divide_by_initial_world_size": divide_by_initial_world_size}
+        return Join([self], enable, throw_on_early_termination, **options)
 
-        return nullcontext()
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a process without batches does for the others."""
+        return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self._trained[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group that averages."""
+        return self.process_group
+
+    def _agree(self, averaging: bool, with_buffers: bool, has_input: bool = True) -> tuple[bool, bool, int]:
+        """Tells processes without batches what the others do in this iteration: whether gradients are averaged and
+        buffers handed over, and from whom."""
+        size = self.process_group.size()
+        said = zeros(size + 2, dtype=int32, device=self.join_device)
+        said[0], said[1], said[2 + self.process_group.rank()] = int(averaging), int(with_buffers), int(has_input)
+        collectives.all_reduce(said, group=self.process_group)
+        averages, buffers, *there = said.tolist()
+        is_plain = self._hook[0] is allreduce_hook and not self._divide_by_initial_world_size
+        self._scale = size / sum(there) if is_plain else 1.0
+        return averages > 0, buffers > 0, max(rank for rank, one in enumerate(there) if one)
+
+    def _average_nothing(self) -> None:
+        """Takes part in an average with zeros."""
+        with no_grad():
+            for bucket in self._buckets:
+                bucket.buffer().zero_()
+                self._start(bucket)
+        self._finish()
+
+
+class _Shadow(JoinHook):
+    """A process whose batches have ended, in the iterations of the others."""
+
+    def __init__(self, model: DistributedDataParallel, divide_by_initial_world_size: bool) -> None:
+        self._model = model
+        model._divide_by_initial_world_size = divide_by_initial_world_size
+
+    def main_hook(self) -> None:
+        """One forward and backward pass of the others."""
+        model = self._model
+        averaging, with_buffers, source = model._agree(False, False, has_input=False)
+        if with_buffers:
+            model._take_over(list(model.module.buffers()), source)
+        if averaging:
+            model._average_nothing()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """All take over the module of one of those whose batches ended last."""
+        model = self._model
+        model._scale = 1.0
+        last = make_tensor([model.process_group.rank() if is_last_joiner else -1], device=model.join_device)
+        collectives.all_reduce(last, ReduceOp.MAX, model.process_group)
+        model._take_over([*model.module.parameters(), *model.module.buffers()], int(last.item()))
 
 
 def _tensors_in(result: Any) -> list[Tensor]:
