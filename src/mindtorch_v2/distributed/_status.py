@@ -9,6 +9,8 @@ reads.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import mmap
 import os
 import struct
@@ -16,6 +18,8 @@ import sys
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
+
+from . import _supervisor
 
 _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of collectives
 _HEAD = struct.Struct("<qIii")  # key of the collective, checksum of what it is, 1 if done, length of the text
@@ -69,7 +73,16 @@ def open_board(rank: int) -> None:
     _board[:] = bytes(_SIZE)
     _own_rank = rank
     _counts.clear()
+    if process_ids(folder).get(rank) == str(os.getpid()):  # the launcher's own, which ends as a program ends
+        with open(_supervisor.inside(folder, os.getpid()), "w", encoding="ascii"):
+            atexit.register(leave)
     note_process(rank)
+
+
+def leave() -> None:
+    """Notes that this process ends, or is in no group any more: others do not need it."""
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(_supervisor.inside(directory(), os.getpid()))
 
 
 def note_process(rank: int) -> None:

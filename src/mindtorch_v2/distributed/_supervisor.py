@@ -21,6 +21,7 @@ import time
 GRACE_S = 10.0  # that a program which was told to end has to save what it recorded
 PREFIX = "program-"  # of the names of files for programs: their process id follows, they hold the supervisor's
 ENDED = "ended-"  # of the names of files for programs that failed: when, their process id; they hold the exit code
+_INSIDE = "in-group-"  # of the names of files of programs that formed a group and have not left it
 _PR_SET_PDEATHSIG = 1
 
 
@@ -49,6 +50,16 @@ def note_end(directory: str, pid: int, code: int) -> None:
     _note(directory, f"{ENDED}{time.time_ns():020d}-{pid}", code)
 
 
+def inside(directory: str, pid: int) -> str:
+    """The file that is there while a program is in a group, where others may wait for it."""
+    return os.path.join(directory, f"{_INSIDE}{pid}")
+
+
+def has_deserters(directory: str) -> bool:
+    """Whether programs ended without leaving their group."""
+    return any(name.startswith(_INSIDE) for name in os.listdir(directory))
+
+
 def failed(directory: str) -> list[tuple[str, str]]:
     """(process id, how it ended) of the programs that failed, the first one first."""
     found: dict[str, str] = {}
@@ -56,7 +67,8 @@ def failed(directory: str) -> list[tuple[str, str]]:
         if name.startswith(ENDED):
             with open(os.path.join(directory, name), encoding="ascii") as file:
                 code = int(file.read())
-            how = f"ended with exit code {code}" if code > 0 else f"was ended by {signal.Signals(-code).name}"
+            how = f"ended with exit code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+            how += " without leaving its group (os._exit?)" if code == 0 else ""
             found.setdefault(name.rpartition("-")[2], how)
     return list(found.items())
 
@@ -104,9 +116,10 @@ def main() -> None:
         _run(command, parent)
     _note(directory, f"{PREFIX}{child}", parent)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code:
+    deserted = code == 0 and os.path.exists(inside(directory, child))
+    if code or deserted:
         note_end(directory, child, code)
-    _end_as(code)
+    _end_as(1 if deserted else code)
 
 
 if __name__ == "__main__":

@@ -325,4 +325,5 @@ def destroy_process_group(group: Any = None) -> None:
 
         close_clock()
         GroupMember.WORLD = None
+        _status.leave()
         _formed.clear()

@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         clock = _clock.ClockServer(socket.gethostname() if int(options.nnodes.split(":")[-1]) > 1 else "127.0.0.1")
         environment[_clock.VARIABLE] = clock.address
         child = subprocess.Popen(command, env=environment)
-        code = _wait(child, directory)
+        code = _wait(child, directory) or int(_supervisor.has_deserters(directory))
         _print_failures(directory, prefix=not options.no_prefix)
         if code:
             _print_summary(directory)

@@ -125,6 +125,7 @@ def test_training_equals_one_process_on_the_joined_batch(run_ranks: Callable[...
     [
         ("raise", "ValueError: a fault in rank 1"),
         ("exit", "Rank 1 ended with exit code 7. What the processes did last:"),
+        ("desert", "Rank 0 ended with exit code 0 without leaving its group (os._exit?). What the processes did last:"),
         ("kill", "Rank 1 was ended by SIGKILL. What the processes did last:"),
         ("other", "Processes called different collectives: communication 2 is"),
         ("absent", "recv([1] torch.float32) from 0 at"),

@@ -17,6 +17,8 @@ if rank == 1 and kind == "raise":
     raise ValueError("a fault in rank 1")
 if rank == 1 and kind == "exit":
     sys.exit(7)
+if rank == 0 and kind == "desert":
+    os._exit(0)
 if rank == 1 and kind == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 if rank == 1 and kind == "other":
