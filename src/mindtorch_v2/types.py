@@ -10,6 +10,7 @@ from typing import Any, Union
 
 from ._device import device as _device_class
 from ._dtype import dtype as _dtype_class
+from ._lazy_parts import lazy_parts as _lazy_parts
 from ._shape import Size
 from ._tensor import Tensor
 from ._tensor import layout as _layout_class
@@ -31,9 +32,4 @@ FileLike = Union[str, os.PathLike[str], Any]
 PySymType = Union[int, float, bool]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Storage":
-        from ._python.memory_methods import UntypedStorage
-
-        return UntypedStorage
-    raise AttributeError(f"module 'torch.types' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, names={"Storage": "_python.memory_methods:UntypedStorage"})

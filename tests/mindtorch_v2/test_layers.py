@@ -22,6 +22,7 @@ VALUES = [
     "_op_methods",
     "_tensor",
     "_owners",
+    "_lazy_parts",
     "_guarded",
     "_quiet",
 ]  # _op_methods is a stub: type checkers alone import it

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._dispatch.modes import state as _state
 from .._dispatch.overrides import DisableTorchFunctionSubclass, asks, disabled_torch_function_impl
+from .._lazy_parts import lazy_parts as _lazy_parts
 from .._tensor import Tensor as TensorBase
 
 _disabled_torch_function_impl = disabled_torch_function_impl
@@ -15,8 +16,6 @@ _TensorMeta = type(TensorBase)
 _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_mkl = has_mps = has_mkldnn = has_openmp = False
 _has_distributed = False
-_SUBMODULES = ("_autograd", "_nn", "_profiler")
-_DISPATCH_KEYS = ("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard")
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -85,17 +84,12 @@ def _set_worker_signal_handlers() -> None:
     """Python's own handlers are enough."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"{__name__}.{name}")
-    if name in _DISPATCH_KEYS:
-        return getattr(import_module(f"{__name__}._dispatch_keys"), name)
-    if name == "Generator":
-        return import_module("..", __name__).Generator
-    if name == "_LinAlgError":
-        return import_module(".._errors", __name__).LinAlgError
-    raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_DISPATCH_KEYS, "Generator", "_LinAlgError"})
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    ("_autograd", "_nn", "_profiler"),
+    {
+        **dict.fromkeys(("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard"), "_C._dispatch_keys"),
+        "Generator": "_python.random",
+        "_LinAlgError": "_errors:LinAlgError",
+    },
+)

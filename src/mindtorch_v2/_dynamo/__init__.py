@@ -4,9 +4,9 @@ nothing; what would need a graph raises.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NoReturn
 
+from .._lazy_parts import lazy_parts as _lazy_parts
 from . import config, eval_frame, exc
 from .eval_frame import BACKENDS, OptimizedModule, check_backend, innermost_fn, wrap_target
 
@@ -126,7 +126,4 @@ def export(f: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError(f"torch._dynamo.export gives a program's graph, but {_NO_GRAPHS}")
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("utils", "external_utils", "decorators"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, ("utils", "external_utils", "decorators"))

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from .._lazy_parts import lazy_parts as _lazy_parts
 
 __all__ = ["nn", "quantization"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.ao' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, __all__)

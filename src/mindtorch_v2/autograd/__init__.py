@@ -21,6 +21,7 @@ from .._dispatch.overrides import asks as _asks
 from .._keys import CPU as _CPU
 from .._keys import OBSERVED as _OBSERVED
 from .._keys import SPECIAL as _SPECIAL
+from .._lazy_parts import lazy_parts as _lazy_parts
 from .._tensor import Tensor
 from .._tensor import wrap as _wrap
 from . import functional as functional
@@ -188,43 +189,32 @@ def grad(
     return tuple(found)  # type: ignore[arg-type]
 
 
-_PROFILER_NAMES = {  # names of torch.autograd that belong to the profiler: where they are defined
-    **dict.fromkeys(("kineto_available", "_supported_activities"), "profiler.record.config"),
-    **dict.fromkeys(("ProfilerActivity", "ProfilerState", "DeviceType"), "profiler.record.enums"),
-    **dict.fromkeys(
-        (
-            "ProfilerConfig",
-            "_add_metadata_json",
-            "_disable_profiler",
-            "_disable_profiler_legacy",
-            "_enable_profiler",
-            "_enable_profiler_legacy",
-            "_is_kineto_stopped",
-            "_kineto_step",
-            "_prepare_profiler",
-            "_record_function_with_args_enter",
-            "_record_function_with_args_exit",
-            "_toggle_collection_dynamic",
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    ("forward_ad", "function", "profiler", "profiler_util", "profiler_legacy", "variable"),
+    {  # names that belong to the profiler
+        "kineto_available": "profiler.record.config",
+        "_supported_activities": "profiler.record.config:supported_activities",
+        **dict.fromkeys(("ProfilerActivity", "ProfilerState", "DeviceType"), "profiler.record.enums"),
+        **dict.fromkeys(
+            (
+                "ProfilerConfig",
+                "_add_metadata_json",
+                "_disable_profiler",
+                "_disable_profiler_legacy",
+                "_enable_profiler",
+                "_enable_profiler_legacy",
+                "_is_kineto_stopped",
+                "_kineto_step",
+                "_prepare_profiler",
+                "_record_function_with_args_enter",
+                "_record_function_with_args_exit",
+                "_toggle_collection_dynamic",
+            ),
+            "profiler.results.low_level",
         ),
-        "profiler.results.low_level",
-    ),
-    **dict.fromkeys(("_KinetoEvent", "_ProfilerResult"), "profiler.results.kineto"),
-    "_profiler_enabled": "profiler.record.session",
-}
-_RENAMED = {
-    "_supported_activities": "supported_activities",
-    "_profiler_enabled": "is_recording",
-    "_KinetoEvent": "KinetoEvent",
-    "_ProfilerResult": "ProfilerResult",
-}
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in ("forward_ad", "function", "profiler", "profiler_util", "profiler_legacy", "variable"):
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _PROFILER_NAMES:
-        module = importlib.import_module(f"{__package__.partition('.')[0]}.{_PROFILER_NAMES[name]}")
-        return getattr(module, _RENAMED.get(name, name))
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        "_KinetoEvent": "profiler.results.kineto:KinetoEvent",
+        "_ProfilerResult": "profiler.results.kineto:ProfilerResult",
+        "_profiler_enabled": "profiler.record.session:is_recording",
+    },
+)

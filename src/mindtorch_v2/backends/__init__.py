@@ -6,10 +6,9 @@ Those of devices that are not here say so and keep their settings.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from types import ModuleType
-from typing import Any
 
+from .._lazy_parts import lazy_parts as _lazy_parts
 from . import _settings
 from ._settings import disable_global_flags, flags_frozen
 
@@ -37,14 +36,7 @@ class _Backends(ModuleType):
     fp32_precision = _settings.Precision("")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.backends' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+__getattr__, __dir__ = _lazy_parts(__name__, _SUBMODULES)
 
 
 _settings.become(sys.modules[__name__], _Backends)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from importlib import import_module as _import_module
 from typing import Any
+
+from .._lazy_parts import lazy_parts as _lazy_parts
 
 
 def is_available() -> bool:
@@ -120,7 +121,4 @@ def stream(stream: Stream) -> StreamContext:
     return StreamContext(stream)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "amp":
-        return _import_module(f"{__name__}.amp")
-    raise AttributeError(f"module 'torch.cpu' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, ("amp",))

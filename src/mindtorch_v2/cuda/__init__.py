@@ -5,11 +5,11 @@ nothing.
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import Any
 
 from .. import _absent
 from .._errors import OutOfMemoryError
+from .._lazy_parts import lazy_parts as _lazy_parts
 
 __all__ = [
     "AcceleratorError",
@@ -208,11 +208,4 @@ globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 _SUBMODULES = ("amp", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams", "_utils")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+__getattr__, __dir__ = _lazy_parts(__name__, _SUBMODULES)

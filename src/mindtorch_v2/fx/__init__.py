@@ -7,9 +7,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from .._lazy_parts import lazy_parts as _lazy_parts
 from . import immutable_collections
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
@@ -39,7 +37,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("_compatibility", "_pytree", "experimental", "operator_schemas", "passes", "traceback"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy_parts(
+    __name__, ("_compatibility", "_pytree", "experimental", "operator_schemas", "passes", "traceback")
+)

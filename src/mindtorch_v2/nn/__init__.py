@@ -1,6 +1,7 @@
 """Neural networks: layers, losses, their functions and initial values."""
 
 # ruff: noqa: F403  - the names of nn are those of its modules
+from .._lazy_parts import lazy_parts as _lazy_parts
 from . import functional, init, modules, parameter, utils
 from .modules import *
 from .parameter import Buffer, Parameter
@@ -8,19 +9,16 @@ from .parameter import Buffer, Parameter
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
 
 
-def __getattr__(name: str) -> object:
-    """Parts that few programs need are imported when asked for."""
-    from importlib import import_module
-
-    if name in ("attention", "common_types", "parallel", "quantized"):
-        return import_module(f"{__name__}.{name}")
-    if name.startswith("Lazy"):
-        return getattr(modules, name)
-    if name.startswith("Uninitialized"):
-        return getattr(parameter, name)
-    if name == "DataParallel":
-        return import_module(f"{__name__}.parallel").DataParallel
-    raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
+# parts that few programs need are imported when asked for
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    ("attention", "common_types", "parallel", "quantized"),
+    {
+        **{name: "nn.modules" for name in dir(modules) if name.startswith("Lazy")},
+        **dict.fromkeys(("UninitializedBuffer", "UninitializedParameter"), "nn.parameter"),
+        "DataParallel": "nn.parallel",
+    },
+)
 
 
 def factory_kwargs(kwargs: "dict[str, object] | None") -> "dict[str, object]":

@@ -46,7 +46,11 @@ _ALLOWED = frozenset(
 
 class UninitializedTensorMixin:
     """A tensor without a shape: it knows its type and device, and waits for `materialize(shape)`. Operators refuse
-    it."""
+    it.
+
+    >>> isinstance(nn.UninitializedParameter(), nn.parameter.UninitializedTensorMixin)
+    True
+    """
 
     cls_to_become: type
     requires_grad: bool
@@ -171,7 +175,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is known only when data arrives. `persistent` says whether it belongs to the state dict."""
+    """A buffer whose shape is known only when data arrives. `persistent` says whether it belongs to the state dict.
+
+    >>> statistics = nn.UninitializedBuffer()
+    >>> statistics.materialize((4,))
+    >>> statistics.shape
+    torch.Size([4])
+    """
 
     cls_to_become = Tensor
     _is_uninitialized = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._dispatch.overrides import disabled_torch_function_impl
+from .._lazy_parts import lazy_parts as _lazy_parts
 from .._tensor import Parameter, Tensor
 
 __all__ = ["Buffer", "Parameter", "is_lazy"]
@@ -48,10 +49,10 @@ def is_lazy(param: Any) -> bool:
     return type(param).__dict__.get("_is_uninitialized", False)
 
 
-def __getattr__(name: str) -> Any:
-    """The classes of parameters without a shape, made when first asked for."""
-    if name in ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"):
-        from . import _uninitialized
-
-        return getattr(_uninitialized, name)
-    raise AttributeError(f"module 'torch.nn.parameter' has no attribute '{name}'")
+# the classes of parameters without a shape, made when first asked for
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    names=dict.fromkeys(
+        ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"), "nn._uninitialized"
+    ),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import Any
 
 from .. import _device
@@ -11,6 +10,7 @@ from .._backends.npu.backend import activate
 from .._backends.npu.runtime import connect, current_index, reason, runtime, set_index, thread
 from .._backends.npu.streams import Event, Stream, current_stream, default_stream, index_of, set_current
 from .._errors import OutOfMemoryError
+from .._lazy_parts import lazy_parts as _lazy_parts
 from .memory import (
     empty_cache,
     max_memory_allocated,
@@ -237,7 +237,4 @@ def set_rng_state(new_state: Any, device: Any = "npu") -> None:
     _random.set_state(index_of(device), bytes(new_state.tolist()))
 
 
-def __getattr__(name: str) -> Any:
-    if name == "amp":
-        return _import_module(f"{__name__}.amp")
-    raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, ("amp",))

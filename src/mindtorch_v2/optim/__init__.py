@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .._lazy_parts import lazy_parts as _lazy_parts
 from . import lr_scheduler
 from .adafactor import Adafactor
 from .adam import Adam, AdamW
@@ -36,9 +35,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "swa_utils":  # which needs modules, and few programs need it
-        from importlib import import_module
-
-        return import_module(f"{__name__}.swa_utils")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy_parts(__name__, ("swa_utils",))  # which needs modules, and few programs need it

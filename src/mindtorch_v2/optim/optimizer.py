@@ -32,7 +32,15 @@ def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
 
 
 def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
-    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer.
+
+    >>> steps = []
+    >>> handle = torch.profiler.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: steps.append(1))
+    >>> torch.optim.SGD([nn.Parameter(torch.ones(1))]).step()
+    >>> handle.remove()
+    >>> steps
+    [1]
+    """
     return RemovableHandle.add(_global_post_hooks, hook)
 
 

@@ -1,8 +1,8 @@
 """Where time, memory and FLOPs go: `torch.profiler`."""
 
 import os as _os
-from typing import Any as _Any
 
+from .._lazy_parts import lazy_parts as _lazy_parts
 from . import itt as itt
 from . import load as _load_room  # noqa: F401 - before the function of that name, which it would otherwise replace later
 from . import profiler as profiler
@@ -39,28 +39,16 @@ __all__ = [
     "ExecutionTraceObserver",
 ]
 
-_LAZY = {
-    "load_ranks": "profiler.results.ranks",
-    "flight_recorder": "profiler.capture.api",
-    "listen": "profiler.capture.api",
-    "in_background": "profiler.results.background",
-    "_utils": "",
-    "_memory_profiler": "",
-    "_pattern_matcher": "",
-    "Optimizer": "optim.optimizer",
-    "register_optimizer_step_post_hook": "optim.optimizer",
-}
-
-
-def __getattr__(name: str) -> _Any:
-    """Parts that few programs name, loaded when one does."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    if _LAZY[name]:
-        return getattr(import_module(f"{__name__.rpartition('.')[0]}.{_LAZY[name]}"), name)
-    try:
-        return import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error
+# parts that few programs name, loaded when one does
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    ("_utils", "_memory_profiler", "_pattern_matcher"),
+    {
+        "load_ranks": "profiler.results.ranks",
+        "flight_recorder": "profiler.capture.api",
+        "listen": "profiler.capture.api",
+        "in_background": "profiler.results.background",
+        "Optimizer": "optim.optimizer",
+        "register_optimizer_step_post_hook": "optim.optimizer",
+    },
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from .._lazy_parts import lazy_parts as _lazy_parts
 
 _PARTS = (
     "_contextlib",
@@ -27,12 +28,7 @@ _PARTS = (
 _BACKENDS = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _BACKENDS:
-        return getattr(import_module(f"{__name__}.backend_registration"), name)
-    if name not in _PARTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+__getattr__, __dir__ = _lazy_parts(__name__, _PARTS, dict.fromkeys(_BACKENDS, "utils.backend_registration"))
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
@@ -47,7 +43,3 @@ def set_module(obj: Any, mod: str) -> None:
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_PARTS, *_BACKENDS})

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .. import hub
+from .._lazy_parts import lazy_parts as _lazy_parts
 from ..hub import load_state_dict_from_url as load_url
 
 __all__ = ["load_url"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "tqdm":  # libraries take it from here
-        return hub.tqdm
-    raise AttributeError(f"module 'torch.utils.model_zoo' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, names={"tqdm": "hub"})  # libraries take it from here

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from ..._lazy_parts import lazy_parts as _lazy_parts
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("proxy_tensor", "symbolic_shapes"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy_parts(__name__, ("proxy_tensor", "symbolic_shapes"))

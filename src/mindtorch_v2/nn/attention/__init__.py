@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ...backends import cuda as _cuda
 
 __all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
@@ -56,10 +56,4 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
         yield
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("flex_attention", "bias"):
-        try:
-            return import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError:
-            pass
-    raise AttributeError(f"module 'torch.nn.attention' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(__name__, ("flex_attention",))

@@ -1,6 +1,7 @@
 """The layers of `torch.nn`."""
 
 # ruff: noqa: F403  - the public names of each file are its __all__
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from . import (
     activation,
     adaptive,
@@ -82,14 +83,11 @@ _FILES = (
 __all__ = ["Module", *(name for file in _FILES for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]
 
 
-def __getattr__(name: str) -> object:
-    """Layers that take their sizes from the first input are made when first asked for."""
-    if name.startswith("Lazy"):
-        from . import _lazy_layers
-
-        return getattr(_lazy_layers, name)
-    if name == "lazy":
-        from importlib import import_module
-
-        return import_module(f"{__name__}.lazy")
-    raise AttributeError(f"module 'torch.nn.modules' has no attribute '{name}'")
+# layers that take their sizes from the first input are made when first asked for
+_LAZY_LAYERS = (
+    "Linear",
+    *(f"{kind}{n}d" for kind in ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm") for n in (1, 2, 3)),
+)
+__getattr__, __dir__ = _lazy_parts(
+    __name__, ("lazy",), {f"Lazy{layer}": "nn.modules._lazy_layers" for layer in _LAZY_LAYERS}
+)

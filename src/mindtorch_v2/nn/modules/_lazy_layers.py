@@ -32,7 +32,12 @@ __all__ = [
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear whose `in_features` is the last size of the first input."""
+    """A Linear whose `in_features` is the last size of the first input.
+
+    >>> layer = nn.LazyLinear(2)
+    >>> layer(torch.ones(5, 3)).shape, layer
+    (torch.Size([5, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
 
     cls_to_become = Linear
     weight: Any
@@ -181,37 +186,67 @@ class _LazyTransposed(_LazyConv):
 
 
 class LazyConv1d(_LazyForward, Conv1d):  # type: ignore[misc]
-    """A Conv1d whose `in_channels` is taken from the first input."""
+    """A Conv1d whose `in_channels` is taken from the first input.
+
+    >>> layer = nn.LazyConv1d(4, kernel_size=3)
+    >>> layer(torch.ones(1, 2, 8)).shape, layer.in_channels
+    (torch.Size([1, 4, 6]), 2)
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyForward, Conv2d):  # type: ignore[misc]
-    """A Conv2d whose `in_channels` is taken from the first input."""
+    """A Conv2d whose `in_channels` is taken from the first input.
+
+    >>> layer = nn.LazyConv2d(4, kernel_size=3)
+    >>> layer(torch.ones(1, 2, 8, 8)).shape, layer.in_channels
+    (torch.Size([1, 4, 6, 6]), 2)
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyForward, Conv3d):  # type: ignore[misc]
-    """A Conv3d whose `in_channels` is taken from the first input."""
+    """A Conv3d whose `in_channels` is taken from the first input.
+
+    >>> layer = nn.LazyConv3d(4, kernel_size=3)
+    >>> layer(torch.ones(1, 2, 8, 8, 8)).shape, layer.in_channels
+    (torch.Size([1, 4, 6, 6, 6]), 2)
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):  # type: ignore[misc]
-    """A ConvTranspose1d whose `in_channels` is taken from the first input."""
+    """A ConvTranspose1d whose `in_channels` is taken from the first input.
+
+    >>> layer = nn.LazyConvTranspose1d(4, kernel_size=3)
+    >>> layer(torch.ones(1, 2, 8)).shape, layer.in_channels
+    (torch.Size([1, 4, 10]), 2)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):  # type: ignore[misc]
-    """A ConvTranspose2d whose `in_channels` is taken from the first input."""
+    """A ConvTranspose2d whose `in_channels` is taken from the first input.
+
+    >>> layer = nn.LazyConvTranspose2d(4, kernel_size=3)
+    >>> layer(torch.ones(1, 2, 8, 8)).shape, layer.in_channels
+    (torch.Size([1, 4, 10, 10]), 2)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):  # type: ignore[misc]
-    """A ConvTranspose3d whose `in_channels` is taken from the first input."""
+    """A ConvTranspose3d whose `in_channels` is taken from the first input.
+
+    >>> layer = nn.LazyConvTranspose3d(4, kernel_size=3)
+    >>> layer(torch.ones(1, 2, 8, 8, 8)).shape, layer.in_channels
+    (torch.Size([1, 4, 10, 10, 10]), 2)
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -268,36 +303,66 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
-    """A BatchNorm1d whose `num_features` is taken from the first input."""
+    """A BatchNorm1d whose `num_features` is taken from the first input.
+
+    >>> layer = nn.LazyBatchNorm1d()
+    >>> layer(torch.ones(5, 3)).shape, layer.num_features
+    (torch.Size([5, 3]), 3)
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
-    """A BatchNorm2d whose `num_features` is taken from the first input."""
+    """A BatchNorm2d whose `num_features` is taken from the first input.
+
+    >>> layer = nn.LazyBatchNorm2d()
+    >>> layer(torch.ones(5, 3, 4, 4)).shape, layer.num_features
+    (torch.Size([5, 3, 4, 4]), 3)
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
-    """A BatchNorm3d whose `num_features` is taken from the first input."""
+    """A BatchNorm3d whose `num_features` is taken from the first input.
+
+    >>> layer = nn.LazyBatchNorm3d()
+    >>> layer(torch.ones(5, 3, 4, 4, 4)).shape, layer.num_features
+    (torch.Size([5, 3, 4, 4, 4]), 3)
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
-    """An InstanceNorm1d whose `num_features` is taken from the first input."""
+    """An InstanceNorm1d whose `num_features` is taken from the first input.
+
+    >>> layer = nn.LazyInstanceNorm1d()
+    >>> layer(torch.ones(5, 3, 4)).shape, layer.num_features
+    (torch.Size([5, 3, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
-    """An InstanceNorm2d whose `num_features` is taken from the first input."""
+    """An InstanceNorm2d whose `num_features` is taken from the first input.
+
+    >>> layer = nn.LazyInstanceNorm2d()
+    >>> layer(torch.ones(5, 3, 4, 4)).shape, layer.num_features
+    (torch.Size([5, 3, 4, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
-    """An InstanceNorm3d whose `num_features` is taken from the first input."""
+    """An InstanceNorm3d whose `num_features` is taken from the first input.
+
+    >>> layer = nn.LazyInstanceNorm3d()
+    >>> layer(torch.ones(5, 3, 4, 4, 4)).shape, layer.num_features
+    (torch.Size([5, 3, 4, 4, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm3d

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..._dispatch import aten
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ..._tensor import Tensor
 from .. import functional as F
 from ._piecewise_activations import (
@@ -298,10 +299,6 @@ class LogSoftmax(_AlongDim):
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
-def __getattr__(name: str) -> object:
-    """Attention, which PyTorch has in this file."""
-    if name == "MultiheadAttention":
-        from .attention import MultiheadAttention
-
-        return MultiheadAttention
-    raise AttributeError(f"module 'torch.nn.modules.activation' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(
+    __name__, names={"MultiheadAttention": "nn.modules.attention"}
+)  # which PyTorch has in this file

@@ -4,9 +4,7 @@ several processes.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from .data_parallel import DataParallel, data_parallel
 from .parallel_apply import parallel_apply
 from .replicate import replicate
@@ -23,9 +21,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "distributed":
-        return import_module(f"{__name__}.distributed")
-    if name == "DistributedDataParallel":  # imported at first use: it brings the collectives
-        return import_module(f"{__name__}.distributed").DistributedDataParallel
-    raise AttributeError(f"module 'torch.nn.parallel' has no attribute '{name}'")
+# imported at first use: it brings the collectives
+__getattr__, __dir__ = _lazy_parts(__name__, ("distributed",), {"DistributedDataParallel": "nn.parallel.distributed"})

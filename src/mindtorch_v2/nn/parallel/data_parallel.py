@@ -25,6 +25,10 @@ class DataParallel(Module):
     """Runs copies of a module on parts of a batch, one per device, and puts the results together on the first.
 
     Without an accelerator it is the module itself, called through this one, whose parameters are named `module.weight`.
+
+    >>> model = nn.DataParallel(nn.Linear(3, 2))
+    >>> model(torch.ones(4, 3)).shape, [name for name, _ in model.named_parameters()]
+    (torch.Size([4, 2]), ['module.weight', 'module.bias'])
     """
 
     def __init__(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
@@ -35,15 +35,16 @@ __all__ = [
 ]
 
 # they need the layers, which need this package
-_LAZY = ("_named_member_accessor", "parametrizations", "parametrize", "fusion", "prune", "stateless")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return import_module(f"{__name__}.{name}")
-    if name.startswith("fuse_"):
-        return getattr(import_module(f"{__name__}.fusion"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    ("_named_member_accessor", "parametrizations", "parametrize", "fusion", "prune", "stateless"),
+    dict.fromkeys(
+        ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
+        "nn.utils.fusion",
+    ),
+)
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:

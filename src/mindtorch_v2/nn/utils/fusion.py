@@ -43,7 +43,13 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of one convolution that does what a convolution and a batch norm do."""
+    """The weight and bias of one convolution that does what a convolution and a batch norm do.
+
+    >>> one, zero = torch.ones(1), torch.zeros(1)
+    >>> weight, bias = nn.utils.fuse_conv_bn_weights(torch.ones(1, 1, 2, 2), None, one, one, 0.0, 2 * one, zero)
+    >>> weight.flatten().tolist(), bias.tolist()
+    ([2.0, 2.0, 2.0, 2.0], [-2.0])
+    """
     shape = [1, -1] if transpose else [-1, 1]
     return _fuse_batch_norm(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape + [1] * (conv_w.dim() - 2))
 
@@ -51,7 +57,13 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of one linear layer that does what a linear layer and a batch norm do."""
+    """The weight and bias of one linear layer that does what a linear layer and a batch norm do.
+
+    >>> one, zero = torch.ones(1), torch.zeros(1)
+    >>> weight, bias = nn.utils.fuse_linear_bn_weights(torch.ones(1, 2), None, one, one, 0.0, 2 * one, zero)
+    >>> weight.tolist(), bias.tolist()
+    ([[2.0, 2.0]], [-2.0])
+    """
     return _fuse_batch_norm(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
@@ -66,12 +78,22 @@ def _fused_copy(layer: Any, bn: Any, fuse: Any, **options: Any) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does what `conv` and `bn`, both in evaluation, do."""
+    """A convolution that does what `conv` and `bn`, both in evaluation, do.
+
+    >>> conv, bn, x = nn.Conv2d(2, 3, 3).eval(), nn.BatchNorm2d(3).eval(), torch.randn(1, 2, 8, 8)
+    >>> torch.allclose(nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-5)
+    True
+    """
     return _fused_copy(conv, bn, fuse_conv_bn_weights, transpose=transpose)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that does what `linear` and `bn`, both in evaluation, do."""
+    """A linear layer that does what `linear` and `bn`, both in evaluation, do.
+
+    >>> linear, bn, x = nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval(), torch.randn(4, 2)
+    >>> torch.allclose(nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-5)
+    True
+    """
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
     return _fused_copy(linear, bn, fuse_linear_bn_weights)

@@ -101,7 +101,11 @@ class RecordScope(_Named):
 
 
 class ProfilerState(_Named):
-    """The kinds of profiler that a configuration may ask for."""
+    """The kinds of profiler that a configuration may ask for.
+
+    >>> torch.autograd.ProfilerState.KINETO
+    <ProfilerState.KINETO: 6>
+    """
 
     Disabled = 0
     CPU = 1

@@ -36,7 +36,14 @@ _KINETO_STATES = (
 
 
 class ProfilerConfig:
-    """What a window is to record."""
+    """What a window of `torch.autograd._enable_profiler` is to record.
+
+    >>> state = torch.autograd.ProfilerState.KINETO
+    >>> options = torch.profiler._ExperimentalConfig()
+    >>> config = torch.autograd.ProfilerConfig(state, True, False, False, False, False, options)
+    >>> config.report_input_shapes
+    True
+    """
 
     def __init__(
         self,

@@ -26,6 +26,14 @@ def load_ranks(
     `scheduler`.
     A rank whose clock cannot be aligned, or whose file cannot be read, is told of in `problems`; with `strict` it is a
     ValueError.
+
+    >>> with torch.profiler.profile() as prof:
+    ...     _ = torch.ones(2) + 1
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> prof.save(f"{folder}/rank0.mindprof")
+    >>> torch.profiler.load_ranks(folder, workers=1).problems
+    []
     """
     found = load_job(source, workers, scheduler)
     made = RanksProfile(found.ranks, ())

@@ -1,5 +1,6 @@
 """Data loading: `torch.utils.data`."""
 
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import WorkerInfo, get_worker_info
 from .dataloader import DataLoader
@@ -40,12 +41,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Data pipes are imported when asked for."""
-    from importlib import import_module
-
-    if name in ("IterDataPipe", "MapDataPipe", "functional_datapipe"):
-        return getattr(import_module(f"{__name__}.datapipes.datapipe"), name)
-    if name == "datapipes":
-        return import_module(f"{__name__}.datapipes")
-    raise AttributeError(f"module 'torch.utils.data' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    ("datapipes",),
+    dict.fromkeys(("IterDataPipe", "MapDataPipe", "functional_datapipe"), "utils.data.datapipes.datapipe"),
+)
