@@ -94,15 +94,16 @@ def _fresh_module(name: str) -> Any:
     module = import_module(f"{__name__}.{name}")
     if is_stale(module.__file__ or "", getattr(module, "SOURCES", None)):
         raise StaleBuildError(
-            f"{name} was built from other C files than those in {FOLDER}; rebuild it: pip install -e ."
+            f"{name} was built from other C files than those in {FOLDER}; rebuild it with `pip install -e .`"
         )
     return module
 
 
-def _warn(why: str, what: str = "its native part") -> None:
+def _warn(error: ImportError, what: str = "its native part") -> None:
+    reinstall = "" if isinstance(error, StaleBuildError) else "Reinstall it where there is a C compiler to have it built; "
     warnings.warn(
-        f"mindtorch_v2 runs without {what}: {why}. Results are the same, more slowly. Reinstall it where there is a C "
-        "compiler to have it built; set MINDTORCH_NATIVE=0 to use the Python implementation without this warning.",
+        f"mindtorch_v2 runs without {what}: {error}. Results are the same, more slowly. {reinstall}"
+        "MINDTORCH_NATIVE=0 uses the Python implementation without this warning.",
         stacklevel=3,
     )
 
@@ -115,7 +116,7 @@ else:
         _fresh_module("_core")  # the two go together
     except ImportError as error:
         _kernels, _missing = None, str(error)
-        _warn(_missing)
+        _warn(error)
 
 
 @cache
@@ -128,7 +129,7 @@ def native_module(name: str) -> Any:
     try:
         return _fresh_module(name)
     except StaleBuildError as error:
-        _warn(str(error), f"its native part {name}")
+        _warn(error, f"its native part {name}")
         return None
     except ImportError:
         return None

@@ -125,6 +125,6 @@ for message in said:
     answers, *said = done.stdout.splitlines()
     assert answers == left
     stale_names = [
-        line for line in said if "built from other C files" in line and "rebuild it: pip install -e ." in line
+        line for line in said if "built from other C files" in line and "rebuild it with `pip install -e .`" in line
     ]
     assert stale_names and str(root) in stale_names[0]
