@@ -100,7 +100,8 @@ def _fresh_module(name: str) -> Any:
 
 
 def _warn(error: ImportError, what: str = "its native part") -> None:
-    reinstall = "" if isinstance(error, StaleBuildError) else "Reinstall it where there is a C compiler to have it built; "
+    has_sources = isinstance(error, StaleBuildError)
+    reinstall = "" if has_sources else "Reinstall it where there is a C compiler to have it built; "
     warnings.warn(
         f"mindtorch_v2 runs without {what}: {error}. Results are the same, more slowly. {reinstall}"
         "MINDTORCH_NATIVE=0 uses the Python implementation without this warning.",
