@@ -62,8 +62,8 @@ class CheckpointPickler(_PythonPickler):
 
     # --- values -------------------------------------------------------------------------------------------------------
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, Tensor):
-            return self._reduce_tensor(obj)
+        if isinstance(obj, Tensor):  # a DTensor says itself what it is made of
+            return NotImplemented if hasattr(obj, "to_local") else self._reduce_tensor(obj)
         if type(obj) is layout:
             return Name("torch.serialization", "_get_layout"), (f"torch.{obj.name}",)
         if isinstance(obj, Size):

@@ -27,9 +27,15 @@ def shard_of(tensor: Any) -> Shard | None:
     return getattr(tensor, PART_NAME, None)
 
 
+def local(tensor: Any) -> Tensor:
+    """The memory of this process: what it holds of a DTensor, and any other tensor itself."""
+    to_local = getattr(tensor, "to_local", None)
+    return tensor if to_local is None else to_local()
+
+
 def mark(tensor: Tensor, shard: Shard | None) -> Tensor:
-    """The tensor, marked as a part."""
-    if shard is not None:
+    """The tensor, marked as a part. A DTensor knows that by itself."""
+    if shard is not None and not hasattr(tensor, "to_local"):
         setattr(tensor, PART_NAME, shard)
     return tensor
 
@@ -52,7 +58,8 @@ def whole_norms(parts: list[Tensor], order: float) -> list[Tensor]:
     for part in parts:
         shard = shard_of(part)
         assert shard is not None
-        own = aten.linalg_vector_norm(part.detach(), order) if part.numel() else part.new_full((), of_nothing)
+        own = local(part).detach()
+        own = aten.linalg_vector_norm(own, order) if own.numel() else own.new_full((), of_nothing)
         by_group.setdefault((shard.group, own.dtype, own.device), []).append(own)
     made: list[Tensor] = []
     for (group, _, _), norms in by_group.items():

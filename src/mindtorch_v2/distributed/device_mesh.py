@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,18 @@ def init_device_mesh(
     _form_world()
     _check_size(int(np.prod(shape)))
     return DeviceMesh(device_type, np.arange(int(np.prod(shape))).reshape(shape), mesh_dim_names=mesh_dim_names)
+
+
+_known: weakref.WeakSet[DeviceMesh] = weakref.WeakSet()
+
+
+def _loaded(device_type: str, ranks: Any, names: tuple[str, ...] | None) -> DeviceMesh:
+    """The mesh that is there already, else a new one, whose groups all processes form."""
+    for mesh in _known:
+        same = (mesh.device_type, mesh._ranks.tolist(), mesh.mesh_dim_names) == (device_type, ranks, names)
+        if same and all(group is None or group.comm for group in mesh._groups):
+            return mesh
+    return DeviceMesh(device_type, ranks, mesh_dim_names=names)
 
 
 def _form_world() -> None:
@@ -65,7 +79,9 @@ class DeviceMesh:
         _check_size(self._ranks.size)
         coordinate = np.argwhere(self._ranks == get_rank())
         self._coordinate: tuple[int, ...] | None = tuple(coordinate[0].tolist()) if len(coordinate) else None
+        self._sliced: tuple[DeviceMesh, list[int]] | None = None  # the mesh that this is a part of, and its dimensions
         self._groups = _groups if _groups is not None else self._form_groups()
+        _known.add(self)
 
     def _form_groups(self) -> list[Any]:
         """A group along each dimension; all processes of the world form all of them, in one order."""
@@ -84,6 +100,12 @@ class DeviceMesh:
     def mesh(self) -> Tensor:
         """The ranks."""
         return make_tensor(self._ranks.tolist()).int()
+
+    @property
+    def own_device(self) -> str:
+        """The device of this process: under a launcher that of its number on its machine."""
+        own = "" if self.device_type == "cpu" else os.environ.get("LOCAL_RANK", "")
+        return f"{self.device_type}:{own}" if own else self.device_type
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -153,7 +175,27 @@ class DeviceMesh:
         coordinate = self._coordinate or (0,) * self.ndim
         part = self._ranks[tuple(slice(None) if d in dims else coordinate[d] for d in range(self.ndim))]
         part = np.transpose(part, np.argsort(np.argsort(dims)))
-        return DeviceMesh(self.device_type, part, mesh_dim_names=names, _groups=[self._groups[d] for d in dims])
+        made = DeviceMesh(self.device_type, part, mesh_dim_names=names, _groups=[self._groups[d] for d in dims])
+        made._sliced = (self, dims)
+        return made
+
+    def _beside(self, other: DeviceMesh) -> DeviceMesh:
+        """The mesh of two dimensions whose rows are this one and whose columns are another slice of the same mesh."""
+        (whole, (own,)), (same, (second,)) = self._sliced or (None, [0]), other._sliced or (None, [0])
+        if whole is None or whole is not same or whole.ndim != 2 or own == second:
+            raise NotImplementedError(
+                f"{self!r} and {other!r} are to be the two dimensions of one mesh: slice both from it (mesh['tp'], "
+                "mesh['dp'])"
+            )
+        names = (*(self.mesh_dim_names or ()), *(other.mesh_dim_names or ()))
+        groups = [whole._groups[own], whole._groups[second]]
+        return DeviceMesh(
+            self.device_type, np.transpose(whole._ranks, (own, second)), mesh_dim_names=names, _groups=groups
+        )
+
+    def __reduce__(self) -> Any:
+        """Where it is loaded it is the mesh of these processes that is there."""
+        return _loaded, (self.device_type, self._ranks.tolist(), self.mesh_dim_names)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -13,17 +13,12 @@ from mindtorch_v2.distributed.elastic.multiprocessing.errors import record
 
 def test_options_that_ask_for_nothing_are_taken_and_others_refused() -> None:
     asks = fsdp.api.asks_for_something
-    taken = (None, fsdp.MixedPrecision(), fsdp.MixedPrecisionPolicy(), fsdp.CPUOffload(), fsdp.OffloadPolicy())
+    taken = (None, fsdp.CPUOffload(), fsdp.OffloadPolicy())
     assert not any(asks(value) for value in taken)
-    refused = (
-        fsdp.MixedPrecision(reduce_dtype=torch.bfloat16),
-        fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16),
-        fsdp.CPUOffload(offload_params=True),
-        fsdp.CPUOffloadPolicy(),
-    )
+    refused = (fsdp.CPUOffload(offload_params=True), fsdp.CPUOffloadPolicy())
     assert all(asks(value) for value in refused)
-    with pytest.raises(NotImplementedError, match="mixed_precision is not supported"):
-        fsdp.FullyShardedDataParallel(nn.Linear(2, 2), mixed_precision=refused[0])
+    with pytest.raises(NotImplementedError, match="cpu_offload is not supported"):
+        fsdp.FullyShardedDataParallel(nn.Linear(2, 2), cpu_offload=refused[0])
     context = fsdp.FullyShardedDataParallel.state_dict_type(nn.Linear(2, 2), fsdp.StateDictType.SHARDED_STATE_DICT)
     with pytest.raises(NotImplementedError, match="a state dict holds whole tensors"), context:
         pass

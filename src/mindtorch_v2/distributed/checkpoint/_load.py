@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import empty, no_grad
+from ... import empty, empty_like, no_grad
 from ..._tensor import Tensor
-from .._shards import mark, shard_of
+from .._shards import local, mark, shard_of
+from ..tensor import DTensor, distribute_tensor
 from ._files import CheckpointException, Entry, FileSystemReader, Piece, name_of, read_metadata
 from ._save import folder_of
 from ._tree import is_stateful, leaves, put, state_of
@@ -75,7 +76,10 @@ def _read_tensor(folder: str, name: str, entry: Entry, target: Tensor) -> None:
                 end - begin, *entry.shape[1:]
             )
     with no_grad():
-        target.copy_(made.reshape(target.shape))
+        if shard is None and isinstance(target, DTensor):
+            made = local(distribute_tensor(made, target.device_mesh, target.placements, src_data_rank=None))
+        held = local(target)
+        held.copy_(made.reshape(held.shape))
 
 
 def _dtype_of(name: str) -> Any:
@@ -121,6 +125,6 @@ def _prepare_optimizer(state: dict[str, Any], optimizer: Any, prefix: list[str |
         if not entry.dtype:
             held[name] = None
         elif shard is not None and entry.spread:
-            held[name] = mark(empty(parameter.shape, dtype=_dtype_of(entry.dtype)), shard)
+            held[name] = mark(empty_like(parameter.detach(), dtype=_dtype_of(entry.dtype)), shard)
         else:
             held[name] = empty(entry.shape, dtype=_dtype_of(entry.dtype))

@@ -8,12 +8,13 @@ import secrets
 from typing import Any
 
 from ..._files import atomic_file
-from ..._tensor import Tensor
-from .._shards import shard_of
+from ..._tensor import PART_NAME, Tensor
+from .._shards import local, shard_of
 from ..objects import all_gather_object, broadcast_object_list
 from ..process_groups import get_rank, get_world_size, is_initialized
 from ._files import CheckpointException, Entry, FileSystemWriter, Piece, name_of, write_metadata
 from ._tree import is_stateful, leaves, state_of
+from .state_dict import whole
 
 
 def save(
@@ -85,6 +86,7 @@ def _write(
     with atomic_file(os.path.join(folder, file), sync=True) as out:
         at = 0
         for index, (name, (path, value)) in enumerate(sorted(flat.items())):
+            value = value if hasattr(value, PART_NAME) else whole(value)
             shard = shard_of(value) if isinstance(value, Tensor) else None
             entry = Entry(path, spread=shard is not None)
             if isinstance(value, Tensor):
@@ -92,7 +94,7 @@ def _write(
                 entry.shape = list(shard.shape if shard is not None else value.shape)
             mine = shard is not None or index % size == rank if isinstance(value, Tensor) else rank == 0
             if mine and not (shard is not None and shard.rows == 0):
-                data = _bytes_of(value)
+                data = _bytes_of(local(value))
                 first, rows = (
                     (shard.first, shard.rows) if shard is not None else (0, entry.shape[0] if entry.shape else 1)
                 )

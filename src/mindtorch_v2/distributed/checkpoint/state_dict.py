@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..._dispatch import aten
 from ..._tensor import Tensor
 from .. import collectives
-from .._shards import Shard, rows_of, shard_of
+from .._shards import mark, rows_of, shard_of
+from ..objects import broadcast_object_list
+from ..process_groups import get_rank, is_initialized
+from ..tensor import DTensor, distribute_tensor
 from ._tree import state_of
 
 __all__ = [
@@ -23,15 +27,22 @@ __all__ = [
 
 @dataclass
 class StateDictOptions:
-    """full_state_dict: whole tensors instead of this process's rows; strict: all keys must be there."""
+    """full_state_dict: whole tensors instead of this process's rows; cpu_offload: on the CPU, and with whole tensors in
+    the first process alone; strict: all keys must be there; broadcast_from_rank0: the first process has what all load.
+    """
 
     full_state_dict: bool = False
     cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
     strict: bool = True
+    broadcast_from_rank0: bool = False
 
 
 def whole(value: Any) -> Any:
     """A tensor gathered from the rows of all processes; anything else as it is. Every process of its group calls it."""
+    if isinstance(value, DTensor):
+        return value.full_tensor().detach()
     shard = shard_of(value) if isinstance(value, Tensor) else None
     if shard is None:
         return value
@@ -44,9 +55,15 @@ def whole(value: Any) -> Any:
     return joined[:rows].reshape(shard.shape).clone()
 
 
-def own_rows(value: Any, shard: Shard | None) -> Any:
-    """This process's rows of a whole tensor."""
-    if shard is None or not isinstance(value, Tensor):
+def placed_as(value: Any, like: Any) -> Any:
+    """What this process holds of a whole tensor that lies as another one."""
+    if not isinstance(value, Tensor) or isinstance(value, DTensor):
+        return value
+    if isinstance(like, DTensor):
+        value = value if like.device.type == "meta" else value.to(like.device)
+        return distribute_tensor(value, like.device_mesh, like.placements, src_data_rank=None)
+    shard = shard_of(like) if isinstance(like, Tensor) else None
+    if shard is None:
         return value
     first, count = rows_of(shard.length, shard.group.size(), shard.group.rank())
     return value.reshape(shard.length, *shard.shape[1:])[first : first + count]
@@ -57,7 +74,7 @@ def get_model_state_dict(
 ) -> dict[str, Any]:
     """The state dict of a module; with `full_state_dict` of whole tensors."""
     state = getattr(model, "module", model).state_dict()
-    return {name: whole(value) for name, value in state.items()} if options and options.full_state_dict else dict(state)
+    return _as_asked(dict(state), options)
 
 
 def get_optimizer_state_dict(
@@ -65,10 +82,26 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """The state dict of an optimizer; with `full_state_dict` of whole tensors."""
     state = state_of(optimizers)
-    if options and options.full_state_dict:
-        held = {i: {k: whole(v) for k, v in entry.items()} for i, entry in state["state"].items()}
-        state = {**state, "state": held}
-    return state
+    return _as_asked(state, options)
+
+
+def _as_asked(value: Any, options: StateDictOptions | None) -> Any:
+    """A state dict with whole tensors and on the CPU, as the options say."""
+    if options is None or not (options.full_state_dict or options.cpu_offload):
+        return value
+    made = _mapped(value, lambda t: _moved(t, options))
+    return {} if options.full_state_dict and options.cpu_offload and is_initialized() and get_rank() else made
+
+
+def _moved(tensor: Any, options: StateDictOptions) -> Any:
+    made = whole(tensor) if options.full_state_dict else tensor
+    return mark(made.detach().cpu(), shard_of(made)) if options.cpu_offload else made
+
+
+def _mapped(value: Any, change: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _mapped(inner, change) for key, inner in value.items()}
+    return change(value) if isinstance(value, Tensor) else value
 
 
 def get_state_dict(
@@ -84,31 +117,80 @@ def set_model_state_dict(
     """Loads a state dict into a module; with `full_state_dict` this process's rows of whole tensors."""
     inner = getattr(model, "module", model)
     chosen = options or StateDictOptions()
+    if chosen.broadcast_from_rank0:
+        model_state_dict = _from_first(model_state_dict)
     if chosen.full_state_dict:
-        shards = {name: shard_of(p) for name, p in inner.named_parameters()}
-        model_state_dict = {name: own_rows(value, shards.get(name)) for name, value in model_state_dict.items()}
-    return inner.load_state_dict(model_state_dict, strict=chosen.strict)
+        held = dict(inner.named_parameters())
+        model_state_dict = {name: placed_as(value, held.get(name)) for name, value in model_state_dict.items()}
+    if all(p.device.type != "meta" for p in inner.parameters()):
+        return inner.load_state_dict(model_state_dict, strict=chosen.strict)
+    tied = _holders(inner)
+    loaded = inner.load_state_dict(model_state_dict, strict=chosen.strict, assign=True)
+    for (first, name), *others in tied:
+        for module, other in others:
+            module._parameters[other] = first._parameters[name]
+    return loaded
+
+
+def _holders(model: Any) -> list[list[tuple[Any, str]]]:
+    """For each parameter the modules that hold it, with its name there."""
+    found: dict[int, list[tuple[Any, str]]] = {}
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                found.setdefault(id(parameter), []).append((module, name))
+    return list(found.values())
 
 
 def set_optimizer_state_dict(
     model: Any, optimizers: Any, optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> None:
     """Loads a state dict into an optimizer; with `full_state_dict` this process's rows of whole tensors."""
+    if options and options.broadcast_from_rank0:
+        optim_state_dict = _from_first(optim_state_dict)
     if options and options.full_state_dict:
-        shards = [shard_of(p) for group in optimizers.param_groups for p in group["params"]]
+        likes = [p for group in optimizers.param_groups for p in group["params"]]
         held = {
-            i: {
-                name: own_rows(value, shards[i]) if _is_of(value, shards[i]) else value for name, value in entry.items()
-            }
+            i: {name: placed_as(value, likes[i]) if _is_of(value, likes[i]) else value for name, value in entry.items()}
             for i, entry in optim_state_dict["state"].items()
         }
         optim_state_dict = {**optim_state_dict, "state": held}
     optimizers.load_state_dict(optim_state_dict)
 
 
-def _is_of(value: Any, shard: Shard | None) -> bool:
+def _is_of(value: Any, like: Tensor) -> bool:
     """Whether a value of an optimizer's state has the shape of the whole parameter."""
-    return shard is not None and isinstance(value, Tensor) and tuple(value.shape) == tuple(shard.shape)
+    shard = shard_of(like)
+    shape = like.shape if shard is None else shard.shape
+    return isinstance(value, Tensor) and tuple(value.shape) == tuple(shape)
+
+
+def _from_first(state: dict[str, Any]) -> dict[str, Any]:
+    """A state dict of the first process, in all."""
+    holder = [state]
+    broadcast_object_list(holder, src=0)
+    return holder[0]
+
+
+def _init_optim_state(optim: Any) -> None:
+    """Gives an optimizer that has not stepped yet its state: a step with gradients of zeros and a rate of zero."""
+    if optim.state:
+        return
+    parameters = [p for group in optim.param_groups for p in group["params"]]
+    if any(p.grad is not None for p in parameters):
+        raise RuntimeError("state_dict can only be used if the optimizer states are initialized (no grads)")
+    rates = [group.get("lr") for group in optim.param_groups]
+    for p in parameters:
+        if p.requires_grad:
+            p.grad = aten.zeros_like(p.detach())
+    for group, rate in zip(optim.param_groups, rates):
+        if rate is not None:
+            group["lr"] = rate * 0.0 if not isinstance(rate, Tensor) else aten.zeros_like(rate)
+    optim.step()
+    for group, rate in zip(optim.param_groups, rates):
+        if rate is not None:
+            group["lr"] = rate
+    optim.zero_grad(set_to_none=True)
 
 
 def set_state_dict(

@@ -17,9 +17,15 @@ from ...autograd import Function
 from ...nn.modules.module import Module
 from ...nn.parameter import Parameter
 from .. import collectives
-from .._shards import Shard, mark, rows_of, shard_of
-from ..process_groups import ProcessGroup
+from .._shards import Shard, local, mark, rows_of, shard_of
+from ..device_mesh import DeviceMesh
 from ..reduce_op import ReduceOp
+from ..tensor._api import DTensor, as_parameter, local_of, wrap
+from ..tensor.placement_types import Replicate
+from ..tensor.placement_types import Shard as AlongDimension
+from .api import MixedPrecisionPolicy
+
+Owner = tuple[Module, str]
 
 
 class _Storage:
@@ -33,32 +39,87 @@ _whole: weakref.WeakValueDictionary[int, _Storage] = weakref.WeakValueDictionary
 
 
 class ParameterGroup:
-    """Parameters of a module (and of those inside it) that are gathered together."""
+    """Parameters of a module (and of those inside it) that are gathered together.
 
-    def __init__(self, owners: list[tuple[Module, str]], group: ProcessGroup, keeps: bool) -> None:
-        self.owners, self.group, self.keeps = owners, group, keeps
-        size, rank = group.size(), group.rank()
-        self.shards: list[Parameter] = []
+    `owners` has for each parameter the modules that hold it. They are spread along the last dimension of `mesh`; along
+    the first of two, processes hold the same. With `as_dtensors` the modules hold DTensors, else plain rows.
+    """
+
+    def __init__(
+        self,
+        owners: list[list[Owner]],
+        mesh: DeviceMesh,
+        keeps: bool,
+        policy: MixedPrecisionPolicy | None = None,
+        as_dtensors: bool = True,
+    ) -> None:
+        self.owners, self.keeps, self._policy = owners, keeps, policy or MixedPrecisionPolicy()
+        self.group = mesh.get_group(mesh.ndim - 1)
+        self._copies = mesh.get_group(0) if mesh.ndim == 2 else None  # those that hold the same rows
+        self._mesh = mesh if as_dtensors else None
+        size = self.group.size()
+        self.shards: list[Any] = []
         self.shapes: list[tuple[int, ...]] = []
         self.padded: list[int] = []  # elements that each process gives of a parameter
-        for module, name in owners:
-            whole = module._parameters[name]
-            assert whole is not None
-            shape = tuple(whole.shape)
-            rows, row = (shape[0], whole[:1].numel()) if shape else (1, 1)
-            first, count = rows_of(rows, size, rank)
-            with no_grad():
-                part = whole.detach().reshape(rows, *shape[1:])[first : first + count].clone()
-            shard = Parameter(part, requires_grad=whole.requires_grad)
-            mark(shard, Shard(shape, first, count, group))
-            shard.register_post_accumulate_grad_hook(_mark_gradient)
-            self.shards.append(shard)
+        self._inner: list[Any] = []  # of parameters that are DTensors of another mesh: that mesh, placements, shape
+        for places in owners:
+            module, name = places[0]
+            whole: Any = module._parameters[name]
+            inner = isinstance(whole, DTensor)
+            self._inner.append((whole.device_mesh, whole.placements, tuple(whole.shape)) if inner else None)
+            values = local_of(whole) if inner else whole
+            shape = tuple(values.shape)
+            rows, row = (shape[0], values[:1].numel()) if shape else (1, 1)
             self.shapes.append(shape)
             self.padded.append(-(-rows // size) * row)
-            module._parameters[name] = shard
-        self._whole: list[Tensor] | None = None
+            self.shards.append(self._part(values, rows, whole if inner else None, whole.requires_grad))
+        self._put(self.shards)
+        self._whole: list[Any] | None = None
         self._storages: list[_Storage] = []
         self._again: list[Tensor] | None = None  # gathered for the backward pass
+
+    def _part(self, values: Tensor, rows: int, inner: Any, requires_grad: bool) -> Any:
+        """This process's rows as a parameter; `inner` is the DTensor of which `values` are what it holds."""
+        shape = tuple(values.shape)
+        first, count = rows_of(rows, self.group.size(), self.group.rank())
+        with no_grad():
+            part = values.detach().reshape(rows, *shape[1:])[first : first + count].clone()
+        if inner is not None:
+            if self._mesh is None or self._mesh.ndim != 1 or inner.device_mesh.ndim != 1:
+                raise NotImplementedError(
+                    "parameters that are DTensors are spread by fully_shard, each over one dimension"
+                )
+            both = inner.device_mesh._beside(self._mesh)
+            placements = (*inner.placements, AlongDimension(0))
+            return as_parameter(wrap(part, both, placements, tuple(inner.shape)), requires_grad)
+        if self._mesh is not None and shape:
+            placements = (*[Replicate()] * (self._mesh.ndim - 1), AlongDimension(0))
+            return as_parameter(wrap(part, self._mesh, placements, shape), requires_grad)
+        shard = Parameter(part, requires_grad=requires_grad)
+        mark(shard, Shard(shape, first, count, self.group))
+        shard.register_post_accumulate_grad_hook(_mark_gradient)
+        return shard
+
+    def _put(self, tensors: list[Any]) -> None:
+        """Gives the modules these tensors."""
+        for places, tensor in zip(self.owners, tensors):
+            for module, name in places:
+                module._parameters[name] = tensor
+
+    def _adopt(self) -> None:
+        """Takes parameters that the program has replaced since (`to_empty`, `load_state_dict(assign=True)`)."""
+        for index, places in enumerate(self.owners):
+            module, name = places[0]
+            found = module._parameters[name]
+            if found is not self.shards[index]:
+                assert found is not None
+                if local(found).shape != local(self.shards[index]).shape:
+                    raise RuntimeError(
+                        f"fully_shard: the parameter {name} of {type(module).__name__} was replaced by one with the "
+                        f"shape {list(local(found).shape)} here instead of {list(local(self.shards[index]).shape)}"
+                    )
+                self.shards[index] = found
+        self._put(self.shards)
 
     # --- between rows and whole parameters --------------------------------------------------------------------------
     def _flat(self, parts: list[Tensor]) -> Tensor:
@@ -71,7 +132,9 @@ class ParameterGroup:
     def collect(self) -> list[Tensor]:
         """The whole parameters, from the rows of all processes."""
         with no_grad():
-            flat = self._flat([shard.detach() for shard in self.shards])
+            flat = self._flat([local(shard).detach() for shard in self.shards])
+            if self._policy.param_dtype is not None:
+                flat = flat.to(self._policy.param_dtype)
             joined = flat.new_empty(self.group.size() * flat.numel())
             collectives.all_gather_into_tensor(joined, flat, self.group)
             pieces = joined.view(self.group.size(), -1).split(self.padded, 1)
@@ -87,7 +150,8 @@ class ParameterGroup:
         """This process's rows of the gradients, averaged over all processes."""
         size = self.group.size()
         with no_grad():
-            sent = self.shards[0].new_zeros((size, sum(self.padded)))
+            dtype = self._policy.reduce_dtype or self._policy.param_dtype or self.shards[0].dtype
+            sent = local(self.shards[0]).detach().new_zeros((size, sum(self.padded)), dtype=dtype)
             for grad, padded, at in zip(gradients, self.padded, _starts(self.padded)):
                 if grad is not None:
                     flat = grad.reshape(-1)
@@ -96,26 +160,30 @@ class ParameterGroup:
                         sent[other, at : at + part.numel()].copy_(part)
             own = sent.new_empty(sent.shape[1])
             collectives.reduce_scatter_tensor(own, sent.reshape(-1), ReduceOp.AVG, self.group)
-            parts = own.split(self.padded)
-            return [part[: s.numel()].reshape(s.shape).clone() for part, s in zip(parts, self.shards)]
+            if self._copies is not None:
+                collectives.all_reduce(own, ReduceOp.AVG, self._copies)
+            held = [local(shard) for shard in self.shards]
+            own = own.to(held[0].dtype)
+            return [part[: h.numel()].reshape(h.shape).clone() for part, h in zip(own.split(self.padded), held)]
 
     # --- around the forward pass --------------------------------------------------------------------------------------
     def unshard(self) -> None:
         """Gives the modules their whole parameters."""
         if self._whole is not None:
             return
-        self._whole = list(Gather.apply(self, *self.shards))
-        self._storages = [_Storage(self, index) for index in range(len(self._whole))]
-        for (module, name), whole, storage in zip(self.owners, self._whole, self._storages):
-            _whole[whole.untyped_storage().data_ptr()] = storage
-            module._parameters[name] = whole  # type: ignore[assignment]
+        self._adopt()
+        values = Gather.apply(self, *[local(shard) for shard in self.shards])
+        self._storages = [_Storage(self, index) for index in range(len(values))]
+        for value, storage in zip(values, self._storages):
+            _whole[value.untyped_storage().data_ptr()] = storage
+        self._whole = [v if inner is None else wrap(v, *inner) for v, inner in zip(values, self._inner)]
+        self._put(self._whole)
 
     def reshard(self) -> None:
         """Leaves the modules the rows of this process."""
         if self._whole is None:
             return
-        for (module, name), shard in zip(self.owners, self.shards):
-            module._parameters[name] = shard
+        self._put(self.shards)
         self._whole, self._storages = None, []
 
     def again(self, index: int) -> Tensor:

@@ -9,10 +9,12 @@ from typing import Any
 
 
 class ShardingStrategy(Enum):
-    """What is spread. `NO_SHARD` and the hybrid ones are not here."""
+    """What is spread. The hybrid ones keep copies along the first dimension of a mesh. `NO_SHARD` is not here."""
 
     FULL_SHARD = 1
     SHARD_GRAD_OP = 2  # whole parameters are kept between the passes
+    HYBRID_SHARD = 4
+    _HYBRID_SHARD_ZERO2 = 5  # SHARD_GRAD_OP with copies
 
 
 class BackwardPrefetch(Enum):
@@ -101,11 +103,9 @@ class CPUOffloadPolicy(OffloadPolicy):
 
 
 def asks_for_something(value: Any) -> bool:
-    """Whether an option asks for other types, or for parameters to lie elsewhere."""
+    """Whether an option asks for parameters to lie elsewhere."""
     if value is None or type(value) is OffloadPolicy:
         return False
     if isinstance(value, CPUOffload):
         return value.offload_params
-    if isinstance(value, (MixedPrecision, MixedPrecisionPolicy)):
-        return any(getattr(value, name, None) is not None for name in vars(value) if name.endswith("_dtype"))
     return True

@@ -8,15 +8,15 @@ from typing import Any
 
 from ...nn.modules.module import Module
 from ...nn.utils.clip_grad import clip_grad_norm_
-from .._shards import shard_of
 from ..device_mesh import DeviceMesh
 from ..process_groups import ProcessGroup, get_rank
-from ._fully_shard import fully_shard, state_of
+from ._fully_shard import cast, spread, state_of
 from .api import (
     BackwardPrefetch,
     CPUOffload,
     FullStateDictConfig,
     MixedPrecision,
+    MixedPrecisionPolicy,
     ShardingStrategy,
     StateDictType,
     asks_for_something,
@@ -57,19 +57,26 @@ class FullyShardedDataParallel(Module):
         device_mesh: DeviceMesh | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("cpu_offload", cpu_offload), ("mixed_precision", mixed_precision)):
-            if asks_for_something(value):
-                raise NotImplementedError(f"FullyShardedDataParallel: {name} is not supported")
+        if asks_for_something(cpu_offload):
+            raise NotImplementedError("FullyShardedDataParallel: cpu_offload is not supported")
         self._fsdp_wrapped_module = module
         self._rank0_only = False
         mesh = device_mesh if device_mesh is not None else _mesh_of(process_group)
+        strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
+        hybrid = strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
+        if hybrid != (mesh is not None and mesh.ndim == 2):
+            raise ValueError(f"a hybrid strategy takes a device_mesh of two dimensions, got {strategy} and {mesh!r}")
         if sync_module_states:
             _take_over(module, mesh)
-        keeps = sharding_strategy is ShardingStrategy.SHARD_GRAD_OP
+        keeps = strategy in (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
+        inside, outside = _policies(mixed_precision)
+        if mixed_precision is not None and mixed_precision.buffer_dtype is not None:
+            for buffer in module.buffers():
+                buffer.data = cast(buffer.data, mixed_precision.buffer_dtype)
         ignored = {p for each in ignored_modules or () for p in each.parameters()}
         for inner in _chosen(module, auto_wrap_policy):
-            fully_shard(inner, mesh=mesh, reshard_after_forward=not keeps, ignored_params=ignored)
-        fully_shard(module, mesh=mesh, reshard_after_forward=not keeps, ignored_params=ignored)
+            spread(inner, mesh, keeps, inside, ignored, as_dtensors=False)
+        spread(module, mesh, keeps, outside, ignored, as_dtensors=False)
 
     @property
     def module(self) -> Module:
@@ -115,10 +122,10 @@ class FullyShardedDataParallel(Module):
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
         """Takes this process's rows of whole tensors."""
-        from ..checkpoint.state_dict import own_rows
+        from ..checkpoint.state_dict import placed_as
 
-        shards = {name: shard_of(p) for name, p in self._fsdp_wrapped_module.named_parameters()}
-        rows = {name: own_rows(value, shards.get(name)) for name, value in state_dict.items()}
+        held = dict(self._fsdp_wrapped_module.named_parameters())
+        rows = {name: placed_as(value, held.get(name)) for name, value in state_dict.items()}
         return self._fsdp_wrapped_module.load_state_dict(rows, strict=strict)
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Any:
@@ -147,6 +154,18 @@ class FullyShardedDataParallel(Module):
 
 def _mesh_of(group: ProcessGroup | None) -> DeviceMesh | None:
     return None if group is None else DeviceMesh("cpu", group.ranks, _groups=[group])
+
+
+def _policies(given: MixedPrecision | None) -> tuple[MixedPrecisionPolicy, MixedPrecisionPolicy]:
+    """Types for the modules inside that are gathered by themselves, and for the outermost."""
+    if given is None:
+        return MixedPrecisionPolicy(), MixedPrecisionPolicy()
+    types = (given.param_dtype, given.reduce_dtype)
+    root = given.cast_forward_inputs or given.cast_root_forward_inputs
+    return (
+        MixedPrecisionPolicy(*types, cast_forward_inputs=given.cast_forward_inputs),
+        MixedPrecisionPolicy(*types, cast_forward_inputs=root),
+    )
 
 
 def _chosen(module: Module, policy: Any) -> list[Module]:

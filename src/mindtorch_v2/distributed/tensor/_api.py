@@ -10,6 +10,7 @@ from ..._dispatch.overrides import DisableTorchFunctionSubclass, become
 from ..._shape import Size
 from ..._tensor import Parameter, Tensor
 from .. import collectives
+from .._shards import Shard as PartOfRows
 from .._shards import rows_of
 from ..device_mesh import DeviceMesh
 from ._redistribute import Placements, local_shape, redistribute
@@ -76,6 +77,15 @@ class DTensor(Tensor):
         if isinstance(value, DTensor):
             value = local_of(value.redistribute(self._device_mesh, gradient_of(self._placements)))
         Tensor.grad.__set__(self, value)  # type: ignore[attr-defined]
+
+    @property
+    def _shard_of(self) -> PartOfRows:
+        """The rows that this process holds, where rows are all that is spread; AttributeError otherwise."""
+        spread = [i for i, placement in enumerate(self._placements) if not placement.is_replicate()]
+        if len(spread) != 1 or not self._placements[spread[0]].is_shard(0):
+            raise AttributeError("not spread by rows")
+        group = self._device_mesh.get_group(spread[0])
+        return PartOfRows(self._whole, *rows_of(self._whole[0], group.size(), group.rank()), group)
 
     def _as_parameter(self, requires_grad: bool) -> Any:
         """What `nn.Parameter` makes of it."""
@@ -157,13 +167,27 @@ class DTensor(Tensor):
         return copied if isinstance(self, Parameter) else copied.requires_grad_(self.requires_grad)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotImplementedError("a DTensor belongs to its processes and cannot be pickled: save its full_tensor()")
+        """What this process holds, and where: loaded in the same process of a job of the same size it is the same."""
+        local = local_of(self).detach()
+        parts = (local, self._device_mesh, self._placements, self._whole, isinstance(self, Parameter))
+        return _rebuilt, (*parts, self.requires_grad)
 
 
 class DTensorParameter(DTensor, Parameter):
     """A DTensor that a module trains."""
 
     __torch_function__ = DTensor.__torch_function__
+
+
+def _rebuilt(
+    local: Tensor, mesh: DeviceMesh, placements: Placements, whole: tuple[int, ...], trained: bool, requires_grad: bool
+) -> DTensor:
+    """A DTensor that was pickled."""
+    made = wrap(local, mesh, placements, whole)
+    if trained:
+        return as_parameter(made, requires_grad)
+    with DisableTorchFunctionSubclass():
+        return made.requires_grad_(requires_grad)
 
 
 def describe(placements: Placements) -> str:
@@ -243,7 +267,7 @@ def distribute_tensor(
     src_data_rank: int | None = 0,
 ) -> DTensor:
     """A whole tensor as a DTensor: the values are those of the first process of the mesh, or with `src_data_rank=None`
-    each process's own."""
+    each process's own. They are moved to the mesh's type of device."""
     mesh = device_mesh or _default_mesh(tensor)
     chosen = checked(placements, mesh, tensor.dim())
     if isinstance(tensor, DTensor):
@@ -251,7 +275,9 @@ def distribute_tensor(
     if any(placement.is_partial() for placement in chosen):
         raise RuntimeError("distribute_tensor places values as Shard or Replicate; Partial has no meaning for them")
     whole, local = tuple(tensor.shape), tensor.detach().clone()
-    for index in range(mesh.ndim) if src_data_rank is not None else ():
+    if local.device.type not in ("meta", mesh.device_type):
+        local = local.to(mesh.own_device)
+    for index in range(mesh.ndim) if src_data_rank is not None and local.device.type != "meta" else ():
         collectives.broadcast(local, group=mesh.get_group(index), group_src=src_data_rank)
     for index, placement in enumerate(chosen):
         if isinstance(placement, Shard):

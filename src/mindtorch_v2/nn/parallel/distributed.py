@@ -19,6 +19,7 @@ from ...distributed.reduce_op import ReduceOp
 from ...utils.hooks import RemovableHandle
 from ..modules.module import Module
 from ._buckets import GradBucket, make_buckets
+from .scatter_gather import moved
 
 __all__ = ["DistributedDataParallel"]
 
@@ -30,7 +31,8 @@ class DistributedDataParallel(Module, Joinable):
     collected in buckets of `bucket_cap_mb`; a bucket that is full is averaged while the pass computes the next.
     Losses and weights are those of one process on the joined batch, if every process has as many samples.
     `no_sync()` leaves gradients as they are, to accumulate several batches. With `find_unused_parameters` or
-    `static_graph`, parameters that the result does not depend on may be left out. `join()` is for processes that have
+    `static_graph`, parameters that the result does not depend on may be left out. With `device_ids` inputs are moved to
+    the module's device. `join()` is for processes that have
     different numbers of batches.
     """
 
@@ -127,6 +129,9 @@ class DistributedDataParallel(Module, Joinable):
             source = self._agree(averaging, with_buffers)[2]
         if with_buffers:
             self._take_over(list(self.module.buffers()), source)
+        if self.device_ids and self.join_device.type != "cpu":
+            device = self.join_device
+            inputs, kwargs = moved(inputs, device), moved(kwargs, device)
         result = self.module(*inputs, **kwargs)
         if averaging:
             self._arm(_tensors_in(result))

@@ -68,3 +68,15 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     if hasattr(first, "_fields"):
         return type(first)(*(gather(o, target_device, dim) for o in zip(*outputs)))
     return type(first)(gather(o, target_device, dim) for o in zip(*outputs))
+
+
+def moved(value: Any, device: Any) -> Any:
+    """Tensors in nested lists, tuples and dicts on a device."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return type(value)({key: moved(inner, device) for key, inner in value.items()})
+    if isinstance(value, (list, tuple)):
+        parts = [moved(inner, device) for inner in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value

@@ -62,6 +62,7 @@ def get_total_norm(
         from ...distributed._shards import whole_norms
 
         norms.extend(whole_norms(parts, norm_type))
+    norms = [n.full_tensor() if hasattr(n, "full_tensor") else n for n in norms]
     device = tensors[0].device
     total = aten.linalg_vector_norm(aten.stack([n.to(device) for n in norms]), norm_type)
     if error_if_nonfinite and bool(aten.logical_or(total.isnan(), total.isinf())):

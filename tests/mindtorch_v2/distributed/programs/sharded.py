@@ -12,7 +12,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 
-from mindtorch_v2.distributed._shards import mark, shard_of
+from mindtorch_v2.distributed._shards import local, mark, shard_of
 from mindtorch_v2.distributed.checkpoint.state_dict import whole as whole_tensor
 
 mode, folder = sys.argv[1], sys.argv[-1]
@@ -60,10 +60,10 @@ def spread() -> tuple:
 
 if mode == "train":
     net, optimizer = spread()
-    made["rows"] = [list(p.shape) for p in net.parameters()]
+    made["rows"] = [list(local(p).shape) for p in net.parameters()]
     train(net, optimizer, range(4))
     made["fully_shard"] = flat(get_model_state_dict(net, options=whole))
-    made["after"] = [list(p.shape) for p in net.parameters()]
+    made["after"] = [list(local(p).shape) for p in net.parameters()]
     torch.manual_seed(0)
     wrapped = FullyShardedDataParallel(Net(), auto_wrap_policy={nn.Linear})
     train(wrapped, torch.optim.Adam(wrapped.parameters(), lr=0.1), range(4))
@@ -77,7 +77,7 @@ if mode == "train":
         net.zero_grad()
         ((net(x) - y) ** 2).mean().backward()
         norm = nn.utils.clip_grad_norm_(net.parameters(), 0.5, order)
-        parts = [whole_tensor(mark(p.grad.clone(), shard_of(p))).flatten().tolist() for p in net.parameters()]
+        parts = [whole_tensor(mark(p.grad, shard_of(p))).flatten().tolist() for p in net.parameters()]
         made["norms"][str(order)] = [float(norm), sum(parts, [])]
 
     mesh = init_device_mesh("cpu", (size // 2, 2), mesh_dim_names=("dp", "tp"))

@@ -22,14 +22,16 @@ def build(seed):
 
 def batch(step):
     generator = torch.Generator().manual_seed(step)
-    return torch.randn(12, 4, generator=generator).npu(), torch.randn(12, 2, generator=generator).npu()
+    return torch.randn(12, 4, generator=generator), torch.randn(12, 2, generator=generator)
 
 
 def train(model, own):
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
     for step in range(3):
         x, y = (t[own] for t in batch(step))
-        loss = ((model(x) - y) ** 2).mean()
+        if not isinstance(model, DistributedDataParallel):  # which moves its inputs itself
+            x = x.npu()
+        loss = ((model(x) - y.npu()) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
