@@ -87,10 +87,12 @@ from ._python import functions as _functions  # noqa: E402
 
 # properties and protocols, after the operators are in place
 from ._python import tensor_methods as _tensor_methods  # noqa: E402
+from ._python import tensor_questions as _tensor_questions  # noqa: E402
 from ._python.functions import *  # noqa: E402, F403
 from ._version import __version__  # noqa: E402
 
 _foreign.install()
+_tensor_questions.install()
 _devices.install()
 _register_device_module = _devices.register_device_module
 half = float16
@@ -122,6 +124,8 @@ def _submodules() -> frozenset[str]:
 def __getattr__(name: str) -> Any:
     if name == "torch":  # which PyTorch's own `import torch` leaves there
         return _import_module(__name__)
+    if name == "__all__":  # of `from torch import *`: functions, types and constants, as in PyTorch no modules
+        return [n for n in __dir__() if not n.startswith("_") and n not in _submodules() | {"Any", "annotations"}]
     if name in _submodules():
         return _import_module(f"{__name__}.{name}")
     if name in _LAZY:

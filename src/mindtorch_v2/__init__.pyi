@@ -72,6 +72,8 @@ from ._dtype import promote_types as promote_types
 from ._dtype import set_default_dtype as set_default_dtype
 from ._dynamo.eval_frame import compile as compile
 from ._errors import OutOfMemoryError as OutOfMemoryError
+from ._higher_order_ops.cond import cond as cond
+from ._higher_order_ops.while_loop import while_loop as while_loop
 from ._ops.rules import result_type as result_type
 from ._python.creation import arange as arange
 from ._python.creation import as_tensor as as_tensor
@@ -152,6 +154,12 @@ from ._python.symbolic import sym_min as sym_min
 from ._python.symbolic import sym_not as sym_not
 from ._python.symbolic import sym_sqrt as sym_sqrt
 from ._python.symbolic import sym_sum as sym_sum
+from ._python.tensor_questions import get_device as get_device
+from ._python.tensor_questions import is_conj as is_conj
+from ._python.tensor_questions import is_distributed as is_distributed
+from ._python.tensor_questions import is_inference as is_inference
+from ._python.tensor_questions import is_neg as is_neg
+from ._python.tensor_questions import is_signed as is_signed
 from ._python.tensor_str import set_printoptions as set_printoptions
 from ._python.untyped_storage import UntypedStorage as UntypedStorage
 from ._serialization.file_reader import PyTorchFileReader as PyTorchFileReader
@@ -175,6 +183,8 @@ from .amp.settings import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from .amp.settings import set_autocast_dtype as set_autocast_dtype
 from .amp.settings import set_autocast_enabled as set_autocast_enabled
 from .amp.settings import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .backends._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from .backends._settings import set_float32_matmul_precision as set_float32_matmul_precision
 from .cpu import Event as Event

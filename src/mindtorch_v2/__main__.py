@@ -79,4 +79,6 @@ def _compile_program(code: str | bytes, name: str) -> CodeType:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    # `python -i` shows any SystemExit as an error
+    if code := run(sys.argv[1:]):
+        sys.exit(code)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 # Modules whose names begin with an underscore and that programs ask for all the same.
 PRIVATE_MODULES = frozenset(
-    {"_C", "__config__", "_custom_ops", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor_str", "_utils"}
+    {
+        "_C",
+        "__config__",
+        "_custom_ops",
+        "_dynamo",
+        "_higher_order_ops",
+        "_inductor",
+        "_jit_internal",
+        "_subclasses",
+        "_tensor_str",
+        "_utils",
+    }
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -101,6 +112,9 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sym_sum",
     ),
     "_device_modules": ("get_device_module",),
+    "_higher_order_ops": ("cond", "while_loop"),
+    "_python.tensor_questions": ("get_device", "is_conj", "is_distributed", "is_inference", "is_neg", "is_signed"),
+    "autograd.anomaly_mode": ("is_anomaly_check_nan_enabled", "is_anomaly_enabled"),
     "_python.defaults": (
         "is_warn_always_enabled",
         "legacy_contiguous_format",

@@ -10,6 +10,8 @@ _functions = _NamespaceModule("fft", "fft_")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return [public for public in __dir__() if not public.startswith("_") and public not in ("Any", "annotations")]
     if name.startswith("__"):
         raise AttributeError(name)
     made = _functions.function(name)

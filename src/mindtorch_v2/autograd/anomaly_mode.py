@@ -42,3 +42,21 @@ class detect_anomaly(modes.Switch):
             stacklevel=2,
         )
         self._changes = {"anomaly": True, "check_nan": check_nan}
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on in this thread.
+
+    >>> torch.is_anomaly_enabled()
+    False
+    """
+    return modes.state.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection would refuse gradients that are NaN.
+
+    >>> torch.is_anomaly_check_nan_enabled()
+    True
+    """
+    return modes.state.check_nan

@@ -3,12 +3,31 @@
 
 
 from .._typing import _str
+from . import attention as attention
+from . import common_types as common_types
 from . import functional as functional
 from . import init as init
 from . import modules as modules
+from . import parallel as parallel
 from . import parameter as parameter
+from . import quantized as quantized
 from . import utils as utils
 from .._tensor import Parameter as Parameter
+from ._uninitialized import UninitializedBuffer as UninitializedBuffer
+from ._uninitialized import UninitializedParameter as UninitializedParameter
+from .modules._lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
+from .modules._lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
+from .modules._lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d
+from .modules._lazy_layers import LazyConv1d as LazyConv1d
+from .modules._lazy_layers import LazyConv2d as LazyConv2d
+from .modules._lazy_layers import LazyConv3d as LazyConv3d
+from .modules._lazy_layers import LazyConvTranspose1d as LazyConvTranspose1d
+from .modules._lazy_layers import LazyConvTranspose2d as LazyConvTranspose2d
+from .modules._lazy_layers import LazyConvTranspose3d as LazyConvTranspose3d
+from .modules._lazy_layers import LazyInstanceNorm1d as LazyInstanceNorm1d
+from .modules._lazy_layers import LazyInstanceNorm2d as LazyInstanceNorm2d
+from .modules._lazy_layers import LazyInstanceNorm3d as LazyInstanceNorm3d
+from .modules._lazy_layers import LazyLinear as LazyLinear
 from .modules.activation import CELU as CELU
 from .modules.activation import ELU as ELU
 from .modules.activation import GELU as GELU
@@ -157,6 +176,7 @@ from .modules.transformer import TransformerEncoderLayer as TransformerEncoderLa
 from .modules.upsampling import Upsample as Upsample
 from .modules.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from .modules.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+from .parallel.data_parallel import DataParallel as DataParallel
 from .parameter import Buffer as Buffer
 
 def factory_kwargs(kwargs: dict[_str, object] | None) -> dict[_str, object]: ...

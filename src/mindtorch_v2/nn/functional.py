@@ -179,7 +179,19 @@ for _name, _function in [
 __all__ = [*(n for n in dir() if n.islower() and not n.startswith("_") and n != "annotations"), *_OPERATORS]
 
 
+_OF_OVERRIDES = (
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _OF_OVERRIDES:
+        from .. import overrides
+
+        return getattr(overrides, name)
     if name not in _OPERATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = _function_of(_OPERATORS[name], "function")

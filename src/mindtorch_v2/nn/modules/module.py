@@ -115,6 +115,8 @@ class Module(RegistrationMixin, StateMixin):
             return call_watched(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
+    _call_impl = _wrapped_call_impl = __call__
+
     # --- hooks
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
