@@ -51,8 +51,25 @@ def _observed_copy(array: np.ndarray, keep: bool) -> Tensor:
     return made if keep else aten.detach_(made)
 
 
+def _copy_of_array(data: np.ndarray, kind: dt.dtype) -> Tensor:
+    """Laid out as the array is, unless elements of it share memory."""
+    return wrap(make_array(data, kind.np, copy=True, order="C" if 0 in data.strides else "K"), kind)
+
+
+def _observed_copy_of_array(data: np.ndarray, kind: dt.dtype) -> Tensor:
+    """Makes the tensor in the steps that PyTorch shows: lift_fresh, to, and detach_. The array itself is read where it
+    is: a copy before the copy would be memory that an unobserved call does not take.
+    """
+    is_plain = (
+        data.dtype == kind.np and data.flags.aligned and not any(s < 0 or s % data.itemsize for s in data.strides)
+    )
+    source = wrap(data, kind) if is_plain else taken(_copy_of_array(data, kind))
+    aten.lift_fresh(source)
+    return aten.detach_(_to(source, copy=True, dtype=kind))
+
+
 def _copied_in_steps(array: np.ndarray) -> Tensor:
-    made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
+    made = aten.empty(array.shape, dtype=dt.BY_NUM[array.dtype.num], device=_device.CPU)
     made._array[...] = array
     made = _to(made, made.dtype)
     aten.lift_fresh(made)
@@ -87,10 +104,7 @@ def tensor(
         return _finish(copied.detach(), None, requires_grad, pin_memory)
     if isinstance(data, np.ndarray):
         kind = dtype or dt.from_numpy(data.dtype)
-        array = make_array(data, kind.np, copy=True)
-        made = (
-            wrap(array, kind) if _observer.active is None else _to(from_numpy(array), copy=True, dtype=kind).detach_()
-        )
+        made = _copy_of_array(data, kind) if _observer.active is None else _observed_copy_of_array(data, kind)
     else:
         array = _array_of(data, dtype)
         made = wrap(array) if _observer.active is None else _observed_copy(array, keep=False)

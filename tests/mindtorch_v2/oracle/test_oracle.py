@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import pathlib
 import warnings
 
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2.profiler import _ExperimentalConfig, profile
 
-from . import harness
+from . import harness, replay
 
-FAMILIES = sorted(p.stem.removeprefix("cases_") for p in pathlib.Path(__file__).parent.glob("cases_*.py"))
+FAMILIES = replay.FAMILIES
 
 
 def _cases():
@@ -32,3 +32,26 @@ def test_answers_as_pytorch(case, want):
     if "error" in got and "error" not in want:
         raise AssertionError(f"raised {got['error']}, PyTorch answered {want}")
     harness.compare(case, got, want)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_profile_changes_no_answer(family):
+    """An observed call may take other steps than an unobserved one; its answer is the same."""
+    wrong = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with profile(
+            record_shapes=True,
+            profile_memory=True,
+            with_stack=True,
+            with_flops=True,
+            with_modules=True,
+            experimental_config=_ExperimentalConfig(capture_overload_names=True),
+        ) as prof:
+            for case, want in replay.cases_of(family):
+                try:
+                    harness.compare(case, harness.observe(torch, case), want)
+                except (AssertionError, KeyError) as error:
+                    wrong.append((case.id, error))
+    assert not wrong
+    assert prof.validate() == []

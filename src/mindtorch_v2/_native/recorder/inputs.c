@@ -116,7 +116,9 @@ static bool pack_tensor(Packing *packing, PyObject *tensor)
     if (packing->count + 1 + 2 * nd > MAX_WORDS)
         return false;
     uint64_t kind = (uint64_t)((const DescrFields *)fields->descr)->type_num, *word = &packing->word[packing->count];
-    *word++ = TENSOR | (uint64_t)nd << 8 | kind << 32;
+    PyObject *keys = ((const Tensor *)tensor)->keys;
+    uint64_t subclass = keys ? (uint64_t)(PyLong_AsLong(keys) & KEY_SUBCLASS) : 0; /* sparse tensors have no strides */
+    *word++ = TENSOR | (uint64_t)nd << 8 | subclass << 16 | kind << 32;
     for (int i = 0; i < nd; i++)
         *word++ = (uint64_t)fields->dimensions[i];
     for (int i = 0; i < nd; i++)

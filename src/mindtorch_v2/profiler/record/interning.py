@@ -13,7 +13,8 @@ import numpy as np
 from ..._device import device as Device
 from ..._dispatch.modes import call_locked
 from ..._dtype import dtype as Dtype
-from ..._tensor import Tensor, layout
+from ..._keys import SUBCLASS
+from ..._tensor import Tensor, layout, strided
 from .descriptions import InputDescription, ModuleInfo
 from .kinds import Kind
 
@@ -99,7 +100,7 @@ def _key_of(value: Any) -> Any:
     part of it because 1, 1.0 and True are equal."""
     if isinstance(value, Tensor):
         array = value._array
-        return (Tensor, array.shape, array.strides, value.dtype)
+        return (Tensor, array.shape, array.strides, value.dtype, value._keys & SUBCLASS)
     if isinstance(value, (list, tuple)):
         return (list, *map(_key_of, value))
     kind = type(value)
@@ -126,10 +127,20 @@ class _Argument(NamedTuple):
     value: Any
 
 
+def _extent(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and strides, read off the array: methods of subclasses may refuse or be a program's own. Sparse and
+    nested tensors have no strides.
+    """
+    array = tensor._array
+    if tensor._keys & SUBCLASS and tensor.layout is not strided:
+        return array.shape, ()
+    return array.shape, tuple([step // array.itemsize for step in array.strides])
+
+
 def _describe(value: Any, wants_tensor: bool) -> _Argument:
     """One argument. A number given for a tensor counts as the 0-dim tensor that it becomes."""
     if isinstance(value, Tensor):
-        return _Argument(tuple(value.shape), tuple(value.stride()), value.dtype.cpp_name, None)
+        return _Argument(*_extent(value), value.dtype.cpp_name, None)
     if isinstance(value, (list, tuple)):
         return _describe_list(value)
     if wants_tensor and type(value) in _NUMBER_TYPES:
@@ -146,9 +157,8 @@ def _describe(value: Any, wants_tensor: bool) -> _Argument:
 
 def _describe_list(values: Any) -> _Argument:
     if values and all(isinstance(v, Tensor) for v in values):
-        return _Argument(
-            tuple(tuple(v.shape) for v in values), tuple(tuple(v.stride()) for v in values), "TensorList", None
-        )
+        shapes, strides = zip(*map(_extent, values), strict=True)
+        return _Argument(shapes, strides, "TensorList", None)
     if all(isinstance(v, (bool, int, float)) for v in values):
         return _Argument((), (), "ScalarList", tuple(values))
     return _Argument((), (), "", None)  # lists of optional tensors (indices) and of other objects
