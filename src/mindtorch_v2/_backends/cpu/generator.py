@@ -1,11 +1,11 @@
 """Random numbers equal to PyTorch 2.13's CPU generator, number by number.
 
 ``CPUGenerator`` holds the stream; each method draws one distribution into a
-fresh contiguous array and advances the stream exactly as the PyTorch kernel of
-the same name does.  Not reproduced: on Intel processors PyTorch draws
-``bernoulli_(p)`` and ``exponential_`` (so also ``dropout`` and
-``multinomial``) from MKL's own generator; here they follow the code PyTorch
-runs on every other processor.
+fresh contiguous array, or into one that is given in place of ``shape``, and
+advances the stream exactly as the PyTorch kernel of the same name does.  Not
+reproduced: on Intel processors PyTorch draws ``bernoulli_(p)`` and
+``exponential_`` (so also ``dropout`` and ``multinomial``) from MKL's own
+generator; here they follow the code PyTorch runs on every other processor.
 """
 
 from __future__ import annotations

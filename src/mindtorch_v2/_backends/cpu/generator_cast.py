@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -79,13 +80,23 @@ def component(kind: Kind) -> Kind:
 
 
 def count_of(shape: Any) -> int:
-    """Number of elements of a shape (an int or a sequence of ints)."""
+    """Number of elements of a shape (an int or a sequence of ints) or of an array."""
     if isinstance(shape, int):
         return shape
+    if isinstance(shape, np.ndarray):
+        return shape.size
     total = 1
     for size in shape:
         total *= int(size)
     return total
+
+
+def of_parts(shape: Any, kind: Kind, draw: Callable[[Any], Array]) -> Array:
+    """Complex numbers whose parts ``draw(count or array)`` gives, real part first."""
+    if isinstance(shape, np.ndarray):
+        draw(shape.reshape(-1).view(component(kind).store))
+        return shape
+    return draw(2 * count_of(shape)).view(kind.store).reshape(shape)
 
 
 def not_implemented(kernel: str, kind: Kind) -> NotImplementedError:

@@ -17,12 +17,12 @@ from .generator_cast import (
     cast,
     cast_scalar,
     component,
-    count_of,
     fma32,
     fma64,
     is_floating,
     kind_of,
     not_implemented,
+    of_parts,
     require_floating,
 )
 from .generator_engine import GeneratorEngine, fill_in_pieces
@@ -52,13 +52,11 @@ def uniform(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, low: f
     """
     kind = kind_of(dtype)
     if kind.store.kind == "c":
-        inner = uniform(engine, 2 * count_of(shape), component(kind).store, low, high)
-        return inner.view(kind.store).reshape(shape)
+        return of_parts(shape, kind, lambda parts: uniform(engine, parts, component(kind).store, low, high))
     _check_uniform(kind, low, high)
-    count = count_of(shape)
     if low == 0.0 and high == 1.0 and kind.digits >= 24:
         unit = engine.unit64 if kind.digits == 53 else engine.unit32
-        return fill_in_pieces(count, kind.store, unit).reshape(shape)
+        return fill_in_pieces(shape, kind.store, unit)
     low_stored, high_stored = cast_scalar(low, kind), cast_scalar(high, kind)
 
     def piece(size: int) -> Array:
@@ -66,7 +64,7 @@ def uniform(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, low: f
         values[values == high_stored] = low_stored
         return values
 
-    return fill_in_pieces(count, kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def _scale(engine: GeneratorEngine, size: int, kind: Kind, low: float, high: float) -> Array:
@@ -96,7 +94,7 @@ def exponential(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, la
         values *= scale
         return cast(values, kind)
 
-    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def geometric(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: float = 0.5) -> Array:
@@ -120,7 +118,7 @@ def geometric(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: f
                 return values.astype(np.int64).astype(kind.store)
         return cast(values, kind)
 
-    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def cauchy(
@@ -143,7 +141,7 @@ def cauchy(
         np.tan(values, out=values)
         return cast(fma64(values, float(sigma), float(median)), kind)
 
-    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def log_normal(
@@ -161,4 +159,4 @@ def log_normal(
             np.exp(values, out=values)
         return cast(values, kind)
 
-    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)

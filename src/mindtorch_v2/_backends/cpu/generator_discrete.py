@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .generator_cast import Array, Kind, cast, count_of, is_floating, kind_of, not_implemented
+from .generator_cast import Array, Kind, cast, is_floating, kind_of, not_implemented
 from .generator_continuous import exponential
 from .generator_engine import GeneratorEngine, fill_in_pieces
 
@@ -141,7 +141,7 @@ def _integers(engine: GeneratorEngine, shape: Any, kind: Kind, low: int, span: i
     def piece(size: int) -> Array:
         return _as_kind(_spread(engine, size, low, span), kind)
 
-    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def random_full(engine: GeneratorEngine, shape: Any, dtype: Any = np.int64) -> Array:
@@ -149,14 +149,14 @@ def random_full(engine: GeneratorEngine, shape: Any, dtype: Any = np.int64) -> A
     kind = kind_of(dtype)
     if kind.store.kind == "c" or kind.label.startswith("UInt"):
         raise not_implemented("random_kernel_cpu", kind)
-    count = count_of(shape)
     last = (1 << kind.digits) if is_floating(kind) else int(kind.top)
     # Here the width of the type and not the span decides on 64-bit words.
-    if kind.store.itemsize == 8:
-        wide = engine.words64(count) % np.uint64(last + 1)
-        return _as_kind(wide.view(np.int64), kind).reshape(shape)
-    small = (engine.words(count) % np.uint64(last + 1)).astype(np.int64)
-    return _as_kind(small, kind).reshape(shape)
+    words = engine.words64 if kind.store.itemsize == 8 else engine.words
+
+    def piece(size: int) -> Array:
+        return _as_kind((words(size) % np.uint64(last + 1)).astype(np.int64, copy=False), kind)
+
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def _shuffle(targets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -233,7 +233,7 @@ def bernoulli_scalar(engine: GeneratorEngine, shape: Any, dtype: Any = np.float3
     def piece(size: int) -> Array:
         return (engine.unit64(size) < p).astype(kind.store, copy=False)
 
-    return fill_in_pieces(count_of(shape), kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)
 
 
 def bernoulli_array(engine: GeneratorEngine, p_array: Array, dtype: Any = np.float32) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._dispatch.modes import call_locked
+from .generator_cast import count_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -210,19 +211,22 @@ class GeneratorEngine:
         return out
 
 
-def fill_in_pieces(count: int, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
-    """``count`` elements of type ``store``, made by ``make`` piece by piece.
+def fill_in_pieces(shape: Any, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
+    """An array of type ``store``, made by ``make`` piece by piece.
 
+    ``shape`` may be a contiguous array: then that one is filled and returned.
     ``make(size)`` returns the next ``size`` elements of the stream, already of
     the stored type.  Short results are handed back as ``make`` returned them.
     """
-    if count <= CHUNK:
-        return make(count)
-    out = np.empty(count, dtype=store)
+    count = count_of(shape)
+    given = isinstance(shape, np.ndarray)
+    if count <= CHUNK and not given:
+        return make(count).reshape(shape)
+    out = shape.reshape(-1) if given else np.empty(count, dtype=store)
     for start in range(0, count, CHUNK):
         stop = min(start + CHUNK, count)
         out[start:stop] = make(stop - start)
-    return out
+    return shape if given else out.reshape(shape)
 
 
 def _rebuild(kind: type[GeneratorEngine], state: NDArray[np.uint8]) -> GeneratorEngine:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .generator_cast import Array, Kind, cast, component, count_of, fma32, fma64, kind_of, require_floating
-from .generator_engine import CHUNK, GeneratorEngine, fill_in_pieces
+from .generator_cast import Array, Kind, cast, component, count_of, fma32, fma64, kind_of, of_parts, require_floating
+from .generator_engine import GeneratorEngine, fill_in_pieces
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -169,27 +169,26 @@ def _blocks(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: f
     return cast(values, kind)
 
 
-def _fill(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: float) -> Array:
-    """``count`` >= 16 normals made in blocks; CHUNK is a multiple of the block."""
+def _fill(engine: GeneratorEngine, shape: Any, kind: Kind, mean: float, std: float) -> Array:
+    """16 and more normals made in blocks; CHUNK is a multiple of the block."""
 
     def piece(size: int) -> Array:
         return _blocks(engine, size, kind, mean, std)
 
+    count = count_of(shape)
     rest = count % _BLOCK
     if not rest:
-        return fill_in_pieces(count, kind.store, piece)
-    out = np.empty(count, dtype=kind.store)
-    whole = count - rest
-    for start in range(0, whole, CHUNK):
-        stop = min(start + CHUNK, whole)
-        out[start:stop] = piece(stop - start)
+        return fill_in_pieces(shape, kind.store, piece)
+    made = shape if isinstance(shape, np.ndarray) else np.empty(shape, dtype=kind.store)
+    out = made.reshape(-1)
+    fill_in_pieces(out[: count - rest], kind.store, piece)
     # The last 16 elements are made once more from fresh uniforms.  float32 and
     # float64 have by then drawn for the incomplete block too; the 16-bit
     # kernels have not.
     if kind.digits >= 24:
         engine.words(rest if kind.digits == 24 else 2 * rest)
     out[count - _BLOCK :] = piece(_BLOCK)
-    return out
+    return made
 
 
 def _pair(first: float, second: float) -> tuple[float, float]:
@@ -259,15 +258,14 @@ def normal(
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     kind = kind_of(dtype)
     if kind.store.kind == "c":
-        parts = normal(engine, 2 * count_of(shape), component(kind).store, mean, std / math.sqrt(2.0), contiguous)
-        return parts.view(kind.store).reshape(shape)
+        part = component(kind).store
+        return of_parts(shape, kind, lambda parts: normal(engine, parts, part, mean, std / math.sqrt(2.0), contiguous))
     require_floating("normal_kernel_cpu", kind)
-    count = count_of(shape)
     mean, std = float(mean), float(std)
-    if count >= _BLOCK and contiguous:
-        return _fill(engine, count, kind, mean, std).reshape(shape)
+    if count_of(shape) >= _BLOCK and contiguous:
+        return _fill(engine, shape, kind, mean, std)
 
     def piece(size: int) -> Array:
         return cast(fma64(serial_normals(engine, size), std, mean), kind)
 
-    return fill_in_pieces(count, kind.store, piece).reshape(shape)
+    return fill_in_pieces(shape, kind.store, piece)

@@ -15,33 +15,36 @@ from .generator_rejection import poisson as draw_poisson
 Array = np.ndarray
 
 
-def _fill(target: Array, draw: Callable[[tuple[int, ...]], Array]) -> None:
-    """Writes what `draw(shape)` gives into an array, in the order of its memory."""
+def _fill(target: Array, draw: Callable[[Any], Array]) -> None:
+    """Has `draw` write into an array, in the order of its memory; where that has gaps, what `draw(shape)` gives is
+    copied.
+    """
+    if not target.flags.c_contiguous:
+        strides = target.strides
+        target = target.transpose(sorted(range(target.ndim), key=lambda d: -strides[d]))
     if target.flags.c_contiguous:
+        draw(target)
+    else:
         target[...] = draw(target.shape)
-        return
-    strides = target.strides
-    ordered = target.transpose(sorted(range(target.ndim), key=lambda d: -strides[d]))
-    ordered[...] = draw(ordered.shape)
 
 
 # --- draws into a tensor
 @kernel("uniform_")
 def uniform_(self: Array, from_: float, to: float, generator: Any) -> None:
     stream = stream_of(generator)
-    _fill(self, lambda shape: stream.uniform(shape, self.dtype, from_, to))
+    _fill(self, lambda where: stream.uniform(where, self.dtype, from_, to))
 
 
 @kernel("normal_")
 def normal_(self: Array, mean: float, std: float, generator: Any) -> None:
     stream, contiguous = stream_of(generator), bool(self.flags.c_contiguous)
-    _fill(self, lambda shape: stream.normal(shape, self.dtype, mean, std, contiguous))
+    _fill(self, lambda where: stream.normal(where, self.dtype, mean, std, contiguous))
 
 
 @kernel("random_.from")
 def random_from(self: Array, from_: int, to: int | None, generator: Any) -> None:
     stream = stream_of(generator)
-    _fill(self, lambda shape: stream.random_int(shape, self.dtype, from_, to))
+    _fill(self, lambda where: stream.random_int(where, self.dtype, from_, to))
 
 
 @kernel("random_.to")
@@ -52,7 +55,7 @@ def random_to(self: Array, to: int, generator: Any) -> None:
 @kernel("random_")
 def random_(self: Array, generator: Any) -> None:
     stream = stream_of(generator)
-    _fill(self, lambda shape: stream.random_full(shape, self.dtype))
+    _fill(self, lambda where: stream.random_full(where, self.dtype))
 
 
 def _register_one_parameter(name: str, method: str, parameters: int) -> None:
@@ -61,7 +64,7 @@ def _register_one_parameter(name: str, method: str, parameters: int) -> None:
     @kernel(name)
     def draw(self: Array, *args: Any) -> None:
         numbers = getattr(stream_of(args[parameters]), method)
-        _fill(self, lambda shape: numbers(shape, self.dtype, *args[:parameters]))
+        _fill(self, lambda where: numbers(where, self.dtype, *args[:parameters]))
 
 
 for _name, _method, _parameters in (
