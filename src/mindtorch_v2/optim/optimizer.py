@@ -21,7 +21,8 @@ __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer
 Closure = Callable[[], Any]
 # in annotations of what an optimizer is given
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
-on_step: Callable[[Any], Any] | None = None  # told when an optimizer has stepped, after all hooks: a flight recorder
+# told when an optimizer has stepped and its scope is closed, so that a step may end there: a flight recorder, a tool
+on_step: list[Callable[[Any], Any]] = []
 _global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_post_hooks: OrderedDict[int, Any] = OrderedDict()
 
@@ -73,9 +74,11 @@ def _with_scope_and_hooks(step: Any) -> Any:
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _in_scope(
-            self, "step", modes.call_with_grad, self.defaults.get("differentiable") is True, hooked, self, args, kwargs
-        )
+        differentiable = self.defaults.get("differentiable") is True
+        out = _in_scope(self, "step", modes.call_with_grad, differentiable, hooked, self, args, kwargs)
+        for told in on_step:
+            told(self)
+        return out
 
     def hooked(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
@@ -87,8 +90,6 @@ def _with_scope_and_hooks(step: Any) -> Any:
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
                 hook(self, args, kwargs)
-        if on_step is not None:
-            on_step(self)
         return out
 
     wrapper.hooked = True  # type: ignore[attr-defined]

@@ -29,6 +29,13 @@ __all__ = [
 
 PROFILER_STEP_NAME = _STEP_REQUESTER = "ProfilerStep"
 _default_schedule_fn = always_record
+# told of every profile that does "start", "step" or "stop": a tool that records the same program
+on_change: list[Callable[[profile, str], None]] = []
+
+
+def _tell(prof: profile, change: str) -> None:
+    for told in on_change:
+        told(prof, change)
 
 
 class profile(_KinetoProfile):
@@ -119,6 +126,7 @@ class profile(_KinetoProfile):
         self._running = True
         self._move(ProfilerAction.NONE, self.current_action)
         self._open_step()
+        _tell(self, "start")
 
     @guarded("_end_recording")
     def stop(self) -> None:
@@ -126,6 +134,7 @@ class profile(_KinetoProfile):
         interrupt ends the recording too; then a second call gives the results.
         """
         self._close_step()
+        _tell(self, "stop")
         KinetoStepTracker.erase_step_count(_STEP_REQUESTER)
         # a move that an interrupt ended: what was recorded is kept, nothing else is begun
         if self._is_moving:
@@ -152,6 +161,7 @@ class profile(_KinetoProfile):
         if os.environ.get("KINETO_USE_DAEMON"):
             KinetoStepTracker.increment_step(_STEP_REQUESTER)
         self._open_step()
+        _tell(self, "step")
 
     def _give_up_start(self) -> None:
         self._is_moving = True

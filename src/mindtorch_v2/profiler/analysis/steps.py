@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..record.kinds import Kind
+from ..record.kinds import WORKING_KINDS, Kind
 from ..store.event_store import EventStore
 from .entries import STEP_PREFIX
 
 OPTIMIZER_PREFIX = "Optimizer.step#"
 _OUTLIER_SPREADS = 5.0  # a step is an outlier if it is this many median deviations from the median...
+_TAIL_SHARE = 0.05  # of the other steps' length: less is what a loop leaves after its last `prof.step()`
 _MOST_OPTIMIZERS = 4  # of one class that take turns
 _REGULAR = 0.9  # of the calls that must repeat what was there a turn ago
 _OUTLIER_SHARE = 0.2  # ...and differs from it by at least this share
@@ -46,11 +47,11 @@ class Steps(NamedTuple):
 
 
 def find_steps(store: EventStore) -> Steps:
-    """The steps of a store: marked ones, else one per call of the optimizer that stepped most often, else the whole
-    window. Where several optimizers of one class take turns, a step is one turn of all.
+    """The steps of a store: marked ones (but for what a loop leaves open after its last `prof.step()`), else one per
+    call of the optimizer that stepped most often, else the whole window. Where several optimizers of one class take turns, a step is one turn of all.
     """
     host = store.device_type == 0
-    marked = np.flatnonzero((store.kind == Kind.STEP) & host)
+    marked = _without_an_empty_tail(store, np.flatnonzero((store.kind == Kind.STEP) & host))
     if len(marked):
         names = [store.strings[i] for i in store.name[marked].tolist()]
         numbers = [_number_in(name, i) for i, name in enumerate(names)]
@@ -64,6 +65,16 @@ def find_steps(store: EventStore) -> Steps:
         return Steps(np.arange(1, len(ends)), ends[:-1], ends[1:], "optimizer", int(store.thread[stepped[0]]))
     start, stop = window_of(store)
     return Steps(np.zeros(1, np.int64), np.array([start]), np.array([stop]), "window", main_thread(store))
+
+
+def _without_an_empty_tail(store: EventStore, marked: np.ndarray) -> np.ndarray:
+    """The rows of steps without a last, short one in which no operator ran."""
+    if len(marked) < 2:
+        return marked
+    lengths = store.end_ns[marked] - store.start_ns[marked]
+    begins = store.start_ns[np.isin(store.kind, [int(k) for k in WORKING_KINDS])]
+    is_empty = not ((begins >= store.start_ns[marked[-1]]) & (begins < store.end_ns[marked[-1]])).any()
+    return marked[:-1] if is_empty and lengths[-1] < _TAIL_SHARE * np.median(lengths[:-1]) else marked
 
 
 def _calls_in_a_turn(store: EventStore, stepped: np.ndarray) -> int:

@@ -88,7 +88,7 @@ class FlightRecorder:
         self.running = True
         self._started_ns = self._moved_ns = recorder.now()
         call_locked(self._lock, self._begin)
-        optimizers.on_step = self._steps.end_step
+        optimizers.on_step.append(self._steps.end_step)
         self._exceptions.install()
         self._signals = [pipe for pipe in map(SignalPipe, self.settings.signals) if pipe.open()]
         if with_thread:
@@ -105,7 +105,7 @@ class FlightRecorder:
         self._wake()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        optimizers.on_step = None
+        optimizers.on_step.remove(self._steps.end_step)
         self._exceptions.remove()
         for pipe in self._signals:
             pipe.close()
@@ -125,7 +125,7 @@ class FlightRecorder:
         self.running = False
         self._session = None
         self._exceptions.remove()
-        optimizers.on_step = None
+        optimizers.on_step.remove(self._steps.end_step)
         for pipe in self._signals:
             pipe.close()
         os.close(self._wake_read)

@@ -118,6 +118,7 @@ class _Recording:
         self.is_over = self.is_interrupted = False
         self._stepping: Any = None  # the optimizer whose steps are counted
         self._since_step: dict[int, int] = {}  # how often others have stepped since it did, by their ids
+        self._stepping_profile: Any = None  # the program's own, whose steps count in place of the optimizer's
         wanted = {full: getattr(options, short) or options.all for short, full in _FLAGS.items()}
         self.steps = options.wait + options.warmup + options.active > 0
         with warnings.catch_warnings():
@@ -163,17 +164,42 @@ class _Recording:
             return _shown(error)
 
     def _start(self) -> None:
+        from .. import profiler
+
         if self.children is not None:
             self.children.start()
         if self.steps:
-            from ...optim.optimizer import register_optimizer_step_post_hook
+            from ...optim import optimizer
 
-            register_optimizer_step_post_hook(self._optimizer_stepped)
+            optimizer.on_step.append(self._optimizer_stepped)
+        if self.options.stacks or self.options.all:
+            from ..record.stacks import hide_callers
+
+            hide_callers()
         self.profile.start()
+        profiler.on_change.append(self._profile_changed)
 
-    def _optimizer_stepped(self, optimizer: Any, *_: Any) -> None:
+    def _profile_changed(self, prof: Any, change: str) -> None:
+        """A profile of the program began, stepped or ended. While one with a schedule runs, its steps are the
+        program's. Without a schedule of our own the first of them begins where that profile does."""
+        if self.is_over or prof is self.profile or not prof.record_steps:
+            return
+        if change == "start" and self._stepping_profile is None:
+            self._stepping_profile = prof
+            if not self.steps:
+                self.profile.record_steps = True
+                self.profile._open_step()
+        elif prof is self._stepping_profile and change == "step":
+            self.profile.step()
+        elif prof is self._stepping_profile:
+            self._stepping_profile = None
+            if not self.steps:
+                self.profile._close_step()
+                self.profile.record_steps = False
+
+    def _optimizer_stepped(self, optimizer: Any) -> None:
         """A step ends with the optimizer that stepped first. Where that one is used no more, with another."""
-        if self.is_over:
+        if self.is_over or self._stepping_profile is not None:
             return
         self._since_step = {} if optimizer is self._stepping else self._since_step
         self._since_step[id(optimizer)] = self._since_step.get(id(optimizer), 0) + 1

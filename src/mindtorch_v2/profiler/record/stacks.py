@@ -69,6 +69,14 @@ def code_class(code: CodeType) -> int:
     return found
 
 
+def hide_callers() -> None:
+    """What runs now, up to the outermost frame, started the program and is no part of it: it is shown no more."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        CLASSES[frame.f_code] = INTERNAL
+        frame = frame.f_back
+
+
 def is_shown(frame: FrameType, shown: Container[FrameType]) -> bool:
     """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it
     (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs.

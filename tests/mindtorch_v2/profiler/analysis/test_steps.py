@@ -18,6 +18,16 @@ def test_marked_steps():
     assert steps.duration_ns.tolist() == [100, 150]
 
 
+def test_what_a_loop_leaves_after_its_last_mark_is_no_step():
+    marks = [E(f"ProfilerStep#{i}", 1000 * i, 1000 * i + 1000, Kind.STEP) for i in range(2)]
+    work = [E("aten::a", 1000 * i + 10, 1000 * i + 900) for i in range(2)]
+    tail, long_tail = (E("ProfilerStep#2", 2000, 2000 + length, Kind.STEP) for length in (49, 50))
+    assert find_steps(make_store([*marks, *work, tail])).number.tolist() == [0, 1]
+    assert find_steps(make_store([*marks, *work, long_tail])).number.tolist() == [0, 1, 2]
+    assert find_steps(make_store([*marks, *work, tail, E("aten::a", 2000, 2001)])).number.tolist() == [0, 1, 2]
+    assert find_steps(make_store([tail])).number.tolist() == [2]
+
+
 def test_steps_end_where_the_optimizer_that_stepped_most_often_ends():
     store = make_store(
         [

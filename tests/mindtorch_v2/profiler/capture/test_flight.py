@@ -227,7 +227,7 @@ def test_nothing_is_left_behind(hand, tmp_path):
     flight.stop()
     flight.stop()
     assert (sys.excepthook, threading.excepthook, signal.getsignal(signal.SIGTERM)) == before
-    assert _observer.active is None and optimizers.on_step is None
+    assert _observer.active is None and not optimizers.on_step
     assert os.listdir(tmp_path) == []
     assert not [thread for thread in threading.enumerate() if thread.name == flights.THREAD_NAME]
 
@@ -318,7 +318,7 @@ def test_a_forked_child_has_its_own_signals_and_no_recorder(tmp_path):
     with torch.profiler.flight_recorder(directory=tmp_path, slow_step=0):
         child = os.fork()
         if child == 0:
-            code = 3 if flights.current() is not None or optimizers.on_step is not None else 4
+            code = 3 if flights.current() is not None or optimizers.on_step else 4
             if code == 4:
                 os.kill(os.getpid(), signal.SIGTERM)
             os._exit(code)

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from mindtorch_v2.profiler import load
+from mindtorch_v2.profiler.analysis.phases import Phase, phases
 from mindtorch_v2.profiler.analysis.steps import find_steps
 from mindtorch_v2.profiler.cli.run import split
+from mindtorch_v2.profiler.record.kinds import Flag
 
 PROGRAM = """
 import atexit, os, signal, sys, time
@@ -171,8 +173,8 @@ def test_steps_that_are_counted_are_those_of_one_optimizer(tmp_path):
     store = load(tmp_path / "profile.mindprof").store
     counts = [text.startswith("Optimizer.step#") for text in (store.name_of(row) for row in range(len(store)))]
     assert sum(counts) == 2 * 10 + 30 - 1  # all but the first
-    # 9 of the first, then 11 of the second, which has 20 turns alone before; the last one ends with the program
-    assert find_steps(store).number.tolist() == list(range(1, 22))
+    # 9 of the first, then 11 of the second, which has 20 turns alone before; after the last one nothing is computed
+    assert find_steps(store).number.tolist() == list(range(1, 21))
 
 
 def test_steps_of_the_optimizer_follow_the_schedule_and_the_summary_names_the_page(tmp_path):
@@ -193,6 +195,51 @@ def test_steps_of_the_optimizer_follow_the_schedule_and_the_summary_names_the_pa
     )
     assert (tmp_path / "out.html").exists() and "out.html" in made.stderr and "2 steps" in made.stderr
     assert made.stdout == "[] __main__ program.py\nat exit\n"
+
+
+def test_a_step_ends_after_the_scope_of_its_optimizer(tmp_path):
+    """A scope that began in one step and ended in the next would lie in none, and its time would be nobody's."""
+    (tmp_path / "program.py").write_text(PROGRAM.format(end=""))
+    ran = _run(tmp_path, "run", "-q", "--stacks", "--no-report", "--wait", "1", "--active", "3", "program.py")
+    assert ran.returncode == 0, ran.stderr
+    store = load(tmp_path / "profile.mindprof").store
+    names = [store.name_of(row) for row in range(len(store))]
+    stepped = [row for row, name in enumerate(names) if name.startswith("Optimizer.step#")]
+    steps = [row for row, name in enumerate(names) if name.startswith("ProfilerStep#")]
+    assert len(stepped) == len(steps) == 3
+    assert not (store.flags[stepped] & int(Flag.ASYNC)).any()
+    for step, row in zip(steps, stepped):
+        assert store.start_ns[step] <= store.start_ns[row] and store.end_ns[row] <= store.end_ns[step]
+    assert (phases(store).nanoseconds[:, Phase.OPTIMIZER] > 0).all()
+    # the outermost frame is the program's: not the tool's that started it
+    assert min(row for row, name in enumerate(names) if "<module>" in name) == 0
+    assert names[0].startswith("program.py(") and not any("runpy" in name or "mindprof" in name for name in names)
+
+
+@pytest.mark.parametrize("options", [(), ("--wait", "1", "--active", "2")])
+def test_steps_of_a_program_that_calls_prof_step_are_those(tmp_path, options):
+    """Two optimizer steps in each of its own, and others before and after its profile."""
+    (tmp_path / "own.py").write_text(
+        "import torch\n"
+        "parameter = torch.ones(2, requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([parameter], 0.1)\n"
+        "plan = torch.profiler.schedule(wait=1, warmup=1, active=2)\n"
+        "with torch.profiler.profile(schedule=plan) as prof:\n"
+        "    for i in range(4):\n"
+        "        for _ in range(2):\n"
+        "            parameter.sum().backward()\n"
+        "            optimizer.step()\n"
+        "        prof.step()\n"
+        "print(sum(e.name.startswith('Optimizer.step') for e in prof.events()))\n"
+    )
+    ran = _run(tmp_path, "run", "-q", "--no-report", *options, "own.py")
+    assert (ran.returncode, ran.stdout) == (0, "4\n"), ran.stderr
+    steps = find_steps(load(tmp_path / "profile.mindprof").store)
+    assert (steps.source, steps.number.tolist()) == ("profiler", [1, 2] if options else [0, 1, 2, 3])
+    store = load(tmp_path / "profile.mindprof").store
+    ends = [store.end_ns[row] for row in range(len(store)) if store.name_of(row).startswith("Optimizer.step#")]
+    for start, end in zip(steps.start_ns, steps.end_ns):
+        assert sum(start < moment <= end for moment in ends) == 2
 
 
 def test_code_and_modules(tmp_path):
