@@ -54,8 +54,8 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
         & np.append(tree.kind != Kind.OP, True)[tree.parent]
         & facts.entries_in_steps
     )
-    took = int(tree.total_ns[tiny].sum())
-    if len(tiny) < 100 * facts.steps or took < 0.2 * facts.whole_ns:
+    took, gain = int(tree.total_ns[tiny].sum()), facts.gain_ns(tiny)
+    if len(tiny) < 100 * facts.steps or gain < 0.2 * facts.whole_ns:
         return None
     names, counts = np.unique(tree.name_id[tiny], return_counts=True)
     most = [f"{tree.name_of_id[names[i]]} x{counts[i]}" for i in np.argsort(-counts)[:4].tolist()]
@@ -71,7 +71,7 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
         "what several do "
         "(addcmul, baddbmm, the foreach functions).",
         tree.rows_of(tiny[np.argsort(-tree.total_ns[tiny])[:MOST_ROWS]]).tolist(),
-        took,
+        gain,
     )
 
 
@@ -158,8 +158,8 @@ def repeated_copies(facts: Facts) -> Advice | None:
         np.stack([tree.name_id[chosen], inputs, stack]), axis=1, return_inverse=True, return_counts=True
     )
     again = chosen[counts[where.reshape(-1)] >= 2 * facts.steps]
-    took = int(tree.total_ns[again].sum())
-    if took < 0.05 * facts.whole_ns:
+    took, gain = int(tree.total_ns[again].sum()), facts.gain_ns(again)
+    if gain < 0.05 * facts.whole_ns:
         return None
     return Advice(
         "repeated-copies",
@@ -169,7 +169,7 @@ def repeated_copies(facts: Facts) -> Advice | None:
         "avoid contiguous() "
         "between operators that accept any strides.",
         tree.rows_of(again[np.argsort(-tree.total_ns[again])[:MOST_ROWS]]).tolist(),
-        took,
+        gain,
     )
 
 
@@ -185,11 +185,11 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
         return None
     calls = np.flatnonzero(np.isin(tree.parent, scopes) & (tree.kind == Kind.OP))
     names = [tree.name_of_id[i] for i in distinct(tree.name_id[calls]).tolist()]
-    took = int(tree.total_ns[scopes].sum())
+    took, gain = int(tree.total_ns[scopes].sum()), facts.gain_ns(scopes)
     if (
         any("_foreach_" in n or "_fused_" in n for n in names)
         or len(calls) < 30 * len(scopes)
-        or took < 0.05 * facts.whole_ns
+        or gain < 0.05 * facts.whole_ns
     ):
         return None
     return Advice(
@@ -201,7 +201,7 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
         ],
         "Construct the optimizer with fused=True or foreach=True, which update all parameters in a few calls.",
         facts.longest(tree.rows_of(scopes)),
-        took,
+        gain,
     )
 
 

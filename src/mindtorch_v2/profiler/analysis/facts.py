@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..record.kinds import Kind
+from ..record.kinds import LAUNCHING_KINDS, WORK_KINDS, Kind
 from ..store.event_store import EventStore
+from .device import union_ns
 from .memory_use import MemoryUse, memory_use
 from .phases import LABELS, Phase, Phases, phases
 from .tree import EventTree
@@ -58,6 +59,13 @@ class Facts:
         return bool((self.store.kind == Kind.KERNEL).any())
 
     @cached_property
+    def has_unseen_work(self) -> bool:
+        """Whether work was launched on a device and none of it recorded, as where only counters were."""
+        names = [i for i, text in enumerate(self.store.strings) if "Launch" in text]
+        launches = np.isin(self.store.kind, [int(k) for k in LAUNCHING_KINDS]) & np.isin(self.store.name, names)
+        return bool(launches.any()) and not np.isin(self.store.kind, [int(k) for k in WORK_KINDS]).any()
+
+    @cached_property
     def whole_ns(self) -> int:
         """The time of all steps."""
         return max(int(self.phases.steps.duration_ns.sum()), 1)
@@ -93,6 +101,18 @@ class Facts:
 
     def length(self, rows: np.ndarray) -> int:
         return int((self.store.end_ns[rows] - self.store.start_ns[rows]).sum())
+
+    def gain_ns(self, entries: np.ndarray) -> int:
+        """What not making these calls can win at most: their time. Where a device works, only what it spends on them,
+        and what the host spends on them while no device works: the rest is hidden behind other work."""
+        tree, store = self.tree, self.store
+        if not self.has_device:
+            return int(tree.total_ns[entries].sum())
+        work = np.flatnonzero(np.isin(store.kind, [int(k) for k in WORK_KINDS]))
+        busy = store.start_ns[work], store.end_ns[work]
+        calls = tree.start_ns[entries], tree.end_ns[entries]
+        either = union_ns(*(np.concatenate(pair) for pair in zip(busy, calls)))
+        return either - union_ns(*busy) + int(tree.device_ns[entries].sum())
 
     def longest(self, rows: np.ndarray) -> list[int]:
         order = np.argsort(-(self.store.end_ns[rows] - self.store.start_ns[rows]), kind="stable")

@@ -48,7 +48,8 @@ class Steps(NamedTuple):
 
 def find_steps(store: EventStore) -> Steps:
     """The steps of a store: marked ones (but for what a loop leaves open after its last `prof.step()`), else one per
-    call of the optimizer that stepped most often, else the whole window. Where several optimizers of one class take turns, a step is one turn of all.
+    call of the optimizer that stepped most often, else the whole window. Where several optimizers of one class take
+    turns, a step is one turn of all.
     """
     host = store.device_type == 0
     marked = _without_an_empty_tail(store, np.flatnonzero((store.kind == Kind.STEP) & host))

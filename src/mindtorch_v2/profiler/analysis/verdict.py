@@ -15,8 +15,8 @@ _UNKNOWN_SHARE = 0.5  # of the steps' time that belongs to no phase of the progr
 
 class Verdict(NamedTuple):
     """`bound` is "input", "host", "device", "compute" (a CPU that spends its time in operators) or "unknown" (most of
-    the time is loading, nothing was recorded in it, or launched work waits for something that was not); `shares` the
-    phases, largest first.
+    the time is loading, nothing was recorded in it, or launched work waits for something that was not, or itself was
+    not); `shares` the phases, largest first.
     """
 
     bound: str
@@ -25,8 +25,8 @@ class Verdict(NamedTuple):
     shares: list[tuple[str, float]]
 
 
-def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
-    """The verdict on all steps together."""
+def verdict(found: Phases, devices: list[DeviceUse], has_unseen_work: bool = False) -> Verdict:
+    """The verdict on all steps together. `has_unseen_work`: a device worked, and nobody recorded when."""
     total = found.total()
     whole = max(sum(total.values()), 1)
     shares = sorted(((label, total[label] / whole) for label in LABELS if total[label]), key=lambda item: -item[1])
@@ -43,6 +43,9 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
     unknown = total[LABELS[Phase.UNACCOUNTED]] / whole
     if unknown >= _UNKNOWN_SHARE:
         what = f"No verdict: {unknown:.0%} of the time is what is loaded at first use, or lies outside of all events."
+        return Verdict("unknown", what, evidence, shares)
+    if has_unseen_work:
+        what = "No verdict: work was launched on a device, but when it ran was not recorded."
         return Verdict("unknown", what, evidence, shares)
     if devices:
         slowest = max(devices, key=lambda use: use.busy_ns)

@@ -1,15 +1,14 @@
 """Converts a profile to another format, which the ending of OUT chooses.
 
-.json .json.gz       Chrome trace, as PyTorch writes it
-.pftrace             Perfetto's protocol buffers
-.speedscope.json     speedscope, one profile per track
-.pprof               pprof (own time and calls by stack)
-.collapsed.txt       collapsed stacks, for flamegraph.pl
-.pickle              memory snapshot, for pytorch.org/memory_viz
-.csv .csv.gz         one line per event
-.parquet             the same (needs pyarrow)
-.html                the page of `mindprof report`
-.mindprof            a saved profile, which loads at once
+.json .json.gz          Chrome trace, as PyTorch writes it
+.pftrace                Perfetto's protocol buffers
+.speedscope.json        speedscope, one profile per track
+.pprof                  pprof (own time and calls by stack)
+.collapsed.txt          collapsed stacks, for flamegraph.pl
+.pickle                 memory snapshot, for pytorch.org/memory_viz
+.csv .csv.gz .parquet   one line per event (Parquet needs pyarrow)
+.html                   the page of `mindprof report`
+.mindprof               a saved profile, which loads at once
 """
 
 from __future__ import annotations

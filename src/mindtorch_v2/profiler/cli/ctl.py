@@ -14,30 +14,23 @@ from typing import Any
 from ..capture.control import COMMANDS
 from ..capture.sockets import ControlError, ask, find_socket
 from .main import UsageError
+from .recorded import add_recorded, recorded
 from .terminal import time
 
 EXAMPLE = ("MINDPROF=flight,listen python train.py &", "mindprof ctl $! start --shapes; sleep 10; mindprof ctl $! stop")
-_FLAGS = {
-    "shapes": "record_shapes",
-    "memory": "profile_memory",
-    "stacks": "with_stack",
-    "modules": "with_modules",
-    "flops": "with_flops",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "mindprof ctl [options] pid {" + ",".join(COMMANDS) + "}"
     parser.add_argument("pid", help="the process's number, or the path of its socket")
     parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("-o", "--output", metavar="FILE", help="of start, stop and dump: the profile that is written")
-    for name in _FLAGS:
-        parser.add_argument(f"--{name}", action="store_true", help=f"of start: record {name}")
-    parser.add_argument("--all", action="store_true", help="of start: record all of these")
+    parser.add_argument("-o", "--output", metavar="FILE", help="of start, stop, dump: what is written")
+    add_recorded(parser, "of start: record these, too")
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    flags = {full: True for short, full in _FLAGS.items() if getattr(options, short) or options.all}
+    flags = {name: True for name, wanted in recorded(options).items() if wanted}
     request: dict[str, Any] = {"command": options.command, **flags}
     if options.output is not None:
         request["output"] = os.path.abspath(options.output)

@@ -22,7 +22,7 @@ from .terminal import Terminal, size, time
 
 EXAMPLE = (
     "mindprof diff before.mindprof after.mindprof",
-    "mindprof diff main.mindprof branch.mindprof --gate rules.toml --markdown summary.md",
+    "mindprof diff main.mindprof branch.mindprof --gate rules.toml --markdown -",
 )
 _COLOURS = {"slower": "red", "added": "red", "faster": "green", "removed": "green"}
 _MOST_ROWS = 12

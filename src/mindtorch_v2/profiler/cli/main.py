@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -21,8 +22,8 @@ COMMANDS = {
     "ctl": "start, stop, dump, status of a running process",
     "show": "the answer in the terminal",
     "report": "one self-contained HTML page",
-    "diff": "what changed between two profiles, with intervals; a gate for CI",
-    "convert": "to a Chrome trace, Perfetto, speedscope, pprof, collapsed stacks, CSV and others",
+    "diff": "what changed between two profiles; a gate for CI",
+    "convert": "for other tools: Perfetto, speedscope, pprof, memory_viz, CSV",
     "validate": "what is wrong with a file",
     "repair": "a mended copy of a damaged trace",
     "completion": "completion for bash and zsh",
@@ -92,6 +93,24 @@ def _run(given: list[str]) -> int:
     return int(command.run(parser_of(name).parse_args(given[1:])))
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help that fits a terminal of 80 columns and 24 lines: short options in one column, paragraphs filled (but not
+    tables and examples), and options that belong together on one line (`shown_as`)."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return getattr(action, "shown_as", None) or super()._format_action_invocation(action)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.split("\n\n")
+        is_prose = [not any(line.startswith((".", " ")) for line in part.splitlines()) for part in paragraphs]
+        return "\n\n".join(
+            textwrap.fill(" ".join(part.split()), width) if prose else part for part, prose in zip(paragraphs, is_prose)
+        )
+
+
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of a command: its module's first paragraph describes it, EXAMPLE ends its help."""
     command: Any = import_module(f".{name}", __package__)
@@ -99,7 +118,7 @@ def parser_of(name: str) -> argparse.ArgumentParser:
         prog=f"mindprof {name}",
         description=(command.__doc__ or "").partition("\n\n")[0],
         epilog="example:\n  " + "\n  ".join(command.EXAMPLE),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     command.add_arguments(made)
@@ -113,8 +132,9 @@ def overview() -> str:
         [
             "usage: mindprof COMMAND ...",
             "",
-            "From a program or a trace to the answer. Reads profiles that this package saved, traces in",
-            "JSON of this package and of PyTorch (CPU, CUDA, ROCm, XPU, MTIA), and torch_npu's folders.",
+            "From a program or a trace to the answer. Reads profiles that this package",
+            "saved, traces in JSON of this package and of PyTorch (CPU, CUDA, ROCm, XPU,",
+            "MTIA), and torch_npu's folders.",
             "",
             *lines,
             "",

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from .main import ProgramInterrupted, UsageError, parser_of
+from .recorded import add_recorded, recorded
 from .signals import before_ending
 from .terminal import Terminal, size, warn
 
@@ -30,46 +31,25 @@ EXAMPLE = (
 )
 WITH_VALUE = ("-o", "--output", "--wait", "--warmup", "--active", "--repeat")
 _TURNS = 20  # of an optimizer while the one whose steps are counted has none: that one is used no more
-_FLAGS = {
-    "shapes": "record_shapes",
-    "memory": "profile_memory",
-    "stacks": "with_stack",
-    "modules": "with_modules",
-    "flops": "with_flops",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "mindprof run [options] (script.py | -m module | -c code) [arguments]"
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="profile.mindprof",
-        help="the profile (profile.mindprof); the page goes beside it",
+        "-o", "--output", metavar="FILE", default="profile.mindprof", help="the profile; the page goes beside it"
     )
-    for name, text in (
-        ("shapes", "shapes and values of arguments"),
-        ("memory", "allocations"),
-        ("stacks", "Python calls"),
-        ("modules", "nn.Modules"),
-        ("flops", "floating point operations"),
-        ("all", "all of these"),
-    ):
-        parser.add_argument(f"--{name}", action="store_true", help=f"record {text}")
+    add_recorded(parser, "record these, too (shapes: and values of arguments)")
     parser.add_argument(
-        "--wait", type=_count, default=0, metavar="N", help="steps to leave out first (a step ends with Optimizer.step)"
+        "--wait", type=_count, default=0, metavar="N", help="steps to leave out first (Optimizer.step ends one)"
     )
     parser.add_argument(
         "--warmup", type=_count, default=0, metavar="N", help="steps to record and throw away after that"
     )
     parser.add_argument("--active", type=_count, default=0, metavar="N", help="steps to record (all)")
     parser.add_argument(
-        "--repeat", type=_count, default=1, metavar="N", help="how often to do so; 0 for as long as it runs (1)"
+        "--repeat", type=_count, default=1, metavar="N", help="how often to do so (1); 0 for as long as it runs"
     )
-    parser.add_argument(
-        "--all-processes", action="store_true", help="processes that the program starts, too, if they use torch"
-    )
+    parser.add_argument("--all-processes", action="store_true", help="also processes that it starts, if they use torch")
     parser.add_argument("--no-report", action="store_true", help="write the profile only, no page")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
 
@@ -119,7 +99,7 @@ class _Recording:
         self._stepping: Any = None  # the optimizer whose steps are counted
         self._since_step: dict[int, int] = {}  # how often others have stepped since it did, by their ids
         self._stepping_profile: Any = None  # the program's own, whose steps count in place of the optimizer's
-        wanted = {full: getattr(options, short) or options.all for short, full in _FLAGS.items()}
+        wanted = recorded(options)
         self.steps = options.wait + options.warmup + options.active > 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that no step warms up, which is what was asked for

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.advice import Facts, advice
+from ..analysis.busy_machine import busy_note
 from ..analysis.device import DeviceUse, device_use
 from ..analysis.formatting import printable
 from ..analysis.modules import ModuleNode, module_report
@@ -69,11 +70,12 @@ def summary(store: EventStore, rows: int = 10) -> dict[str, Any]:
     uses = device_use(tree) if facts.has_device else []
     first, last = window_of(store)
     listed = operators(tree, details=3)
-    judged = verdict(facts.phases, uses)
+    judged = verdict(facts.phases, uses, facts.has_unseen_work)
     return {
         "events": len(store),
         "window_ns": last - first,
         "dropped_events": store.metadata.dropped_events,
+        "machine": {**store.metadata.machine_load, "note": busy_note(store)},
         "verdict": {"bound": judged.bound, "sentence": judged.sentence, "evidence": judged.evidence},
         "phases_ns": dict(zip(LABELS, facts.phases.nanoseconds.sum(0).tolist())),
         "steps": {
@@ -193,6 +195,8 @@ def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
     steps = answer["steps"]
     out.line(out.style(printable(name), "bold") + f": {answer['events']:,} events, {time(answer['window_ns'])}")
     out.line(out.style(answer["verdict"]["sentence"], "bold", "green"))
+    if answer["machine"]["note"]:
+        out.line(out.style(answer["machine"]["note"], "yellow"))
     if answer["flight"]:
         _print_flight(answer["flight"], out)
     if answer["dropped_events"]:

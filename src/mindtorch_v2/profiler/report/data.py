@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from ..._version import __version__
 from ..analysis import flame
 from ..analysis.advice import Advice, Facts, advice
+from ..analysis.busy_machine import busy_note
 from ..analysis.device import device_use
 from ..analysis.device_report import DeviceReport, device_reports
 from ..analysis.memory import Category
@@ -73,8 +75,9 @@ def report_data(store: EventStore, title: str = "", most_events: int = MOST_EVEN
         "settings": _settings(store),
         "drops": _drops(store),
         "left_out": left_out,
+        "machine": busy_note(store),
         "phases": _phases(facts.phases, origin, left_out),
-        "verdict": verdict(facts.phases, device_use(tree))._asdict(),
+        "verdict": verdict(facts.phases, device_use(tree), facts.has_unseen_work)._asdict(),
         "operators": _operators(listed, place, left_out),
         "flames": _flames(tree, left_out),
         "modules": _modules(tree, left_out),
@@ -99,19 +102,37 @@ def _about(store: EventStore) -> dict[str, Any]:
         "source": "a loaded trace" if meta.is_foreign else "a profile of this package",
     }
     about |= {key: _readable(text) for key, text in list(meta.user.items())[:40]}
-    properties = _readable(meta.device_properties)
-    if properties not in ("[]", ""):
-        about["devices"] = properties
+    about["devices"] = cut(_devices(meta.device_properties))
     return {key: value for key, value in about.items() if value not in ("", 0)}
 
 
 def _readable(text: str) -> str:
     """A JSON text as a person reads it."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = text
+    value = _json(text)
+    if isinstance(value, dict) and not any(isinstance(v, (dict, list)) for v in value.values()):
+        return cut(", ".join(f"{key.replace('_', ' ')} {v}" for key, v in value.items()))
     return cut(value if isinstance(value, str) else json.dumps(value))
+
+
+def _json(text: str) -> Any:
+    """What a JSON text says; the text where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _devices(properties: str) -> str:
+    """The devices that a trace describes: how many of which kind, or what it says where that is something else."""
+    found = _json(properties)
+    if not isinstance(found, list) or not all(isinstance(one, dict) and "name" in one for one in found):
+        return "" if found in ([], "") else _readable(properties)
+    kinds = Counter((str(one["name"]), _gigabytes(one.get("totalGlobalMem"))) for one in found)
+    return ", ".join(f"{n} x {name}{memory}" for (name, memory), n in kinds.items())
+
+
+def _gigabytes(nbytes: Any) -> str:
+    return f" ({nbytes / 2**30:.0f} GB)" if isinstance(nbytes, int) and nbytes > 0 else ""
 
 
 def _settings(store: EventStore) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from mindtorch_v2._backends.device_work import KERNEL, MEMCPY, Work
 from mindtorch_v2.profiler.analysis.device import device_use
+from mindtorch_v2.profiler.analysis.facts import Facts
 from mindtorch_v2.profiler.analysis.phases import LABELS
 from mindtorch_v2.profiler.analysis.verdict import verdict
 from mindtorch_v2.profiler.record.descriptions import Metadata, Options, ThreadInfo
@@ -16,6 +17,8 @@ from mindtorch_v2.profiler.record.kinds import Kind
 from mindtorch_v2.profiler.results.event_list import build_events, key_averages
 from mindtorch_v2.profiler.store.device_rows import add_device_rows
 from mindtorch_v2.profiler.store.event_store import EventStore
+
+from ..hand_made import E, make_store
 
 MS = 1_000_000
 
@@ -123,3 +126,25 @@ def test_work_that_nobody_is_known_to_have_launched():
 def test_only_work_of_others():
     (use,) = device_use(store_of([], [(1, 2, -1), (3, 4, -1)]))
     assert (use.work, use.busy_ns, use.idle_ns, use.starved_ns, use.delay_ns) == (2, 2 * MS, MS, MS, 0)
+
+
+def test_no_verdict_where_launched_work_was_not_recorded():
+    events = [E("aten::mm", 0, 900), E("cudaLaunchKernel", 100, 800, Kind.RUNTIME)]
+    facts = Facts(make_store(events))
+    assert facts.has_unseen_work
+    found = verdict(facts.phases, [], facts.has_unseen_work)
+    assert (found.bound, found.sentence.split(":")[0]) == ("unknown", "No verdict")
+    for seen in (events[:1], [E("cudaMalloc", 100, 800, Kind.RUNTIME)]):
+        assert not Facts(make_store(seen)).has_unseen_work
+    assert not Facts(store_of([(0, 1)], [(2, 3, 0)])).has_unseen_work
+
+
+def test_what_calls_cost_beside_a_device_that_works():
+    """Calls from 0 to 4 and from 6 to 8; the device works from 1 to 7, for 2 of it on the first call."""
+    store = store_of([(0, 4), (6, 8), (0.5, 0.6)], [(1, 3, 0), (3, 7, 2)])
+    facts = Facts(store)
+    calls = np.flatnonzero(np.isin(facts.tree.start_ns, [0, 6 * MS]) & (facts.tree.device_type == 0))
+    assert len(calls) == 2
+    assert facts.gain_ns(calls) == (1 + 1 + 2) * MS  # alone: before 1, after 7; and what the device did for the first
+    alone = Facts(make_store([E("aten::a", 0, 4), E("aten::b", 6, 8)]))
+    assert alone.gain_ns(np.arange(2)) == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,17 +10,24 @@ import subprocess
 import pytest
 
 from mindtorch_v2.profiler import load
+from mindtorch_v2.profiler.analysis.busy_machine import busy_note
 from mindtorch_v2.profiler.cli.main import COMMANDS, parser_of
+from mindtorch_v2.profiler.cli.show import print_summary, summary
 from mindtorch_v2.profiler.cli.terminal import Terminal, cut
+from mindtorch_v2.profiler.report.data import report_data
+
+from ..hand_made import E, make_store
 
 
-def test_help_fits_a_screen_and_shows_an_example(tool):
+def test_help_fits_a_screen_and_shows_an_example(tool, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = tool("--help")
-    assert code == 0 and all(name in out for name in COMMANDS) and len(out.splitlines()) <= 24
+    assert code == 0 and all(name in out for name in COMMANDS)
+    assert len(out.splitlines()) <= 24 and max(map(len, out.splitlines())) <= 80
     for name in COMMANDS:
         text = parser_of(name).format_help()
-        assert len(text.splitlines()) <= 32 and "example:" in text and f"mindprof {name}" in text
-        assert max(map(len, text.splitlines())) <= 130
+        assert len(text.splitlines()) <= 24 and "example:" in text and f"mindprof {name}" in text
+        assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -190,3 +198,15 @@ def test_text_is_cut_in_the_middle():
 def test_a_terminal_without_colour_has_no_bars(capsys):
     terminal = Terminal()
     assert terminal.plain and terminal.bar(0.5) == "" and terminal.style("x", "bold") == "x"
+
+
+def test_a_busy_machine_is_told():
+    alone = make_store([E("aten::a", 0, 5)], machine_load={"others": 0.24, "delay": 0.04, "slices": 3.0})
+    assert busy_note(alone) == "" and busy_note(make_store([E("aten::a", 0, 5)])) == ""
+    busy = make_store([E("aten::a", 0, 5)], machine_load={"others": 0.25, "delay": 0.5, "slices": 3.0})
+    answer = summary(busy)
+    assert answer["machine"]["others"] == 0.25 and "25% of the processors" in answer["machine"]["note"]
+    out = io.StringIO()
+    print_summary(answer, "a", Terminal(out))
+    assert "not let run for 50% of the time" in out.getvalue()
+    assert report_data(busy)["machine"] == answer["machine"]["note"]

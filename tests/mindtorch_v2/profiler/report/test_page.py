@@ -162,3 +162,20 @@ def test_a_store_without_events_has_a_page():
     data = report_data(make_store([]), "empty")
     assert data["timeline"]["count"] == 0 and data["operators"]["rows"] == [] and data["advice"] == []
     assert "empty" in page([data])
+
+
+@pytest.mark.parametrize(
+    ("properties", "shown"),
+    [
+        ("[]", None),
+        ('[{"id": 0, "name": "X", "totalGlobalMem": 34089730048}, {"id": 1, "name": "X", "totalGlobalMem": 34089730048}]',
+         "2 x X (32 GB)"),
+        ('[{"name": "<b>"}, {"name": "Y", "totalGlobalMem": "many"}]', "1 x <b>, 1 x Y"),
+        ("{broken", "{broken"),
+        ('{"a_b": 1, "c": "d"}', "a b 1, c d"),
+        ("[3]", "[3]"),
+    ],
+)  # fmt: skip
+def test_devices_are_told_in_words(properties, shown):
+    about = report_data(make_store([E("aten::a", 0, 5)], device_properties=properties))["about"]
+    assert about.get("devices") == shown

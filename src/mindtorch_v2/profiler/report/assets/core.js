@@ -93,7 +93,7 @@ const KIND_COLOURS = [
 function hashColour(text) {
   let hash = 0;
   for (let i = 0; i < text.length; i++) hash = (hash * 31 + text.charCodeAt(i)) | 0;
-  return `hsl(${(hash >>> 0) % 360} 42% 46%)`;
+  return `hsl(${(hash >>> 0) % 360} 42% 37%)`; // white text on it is readable
 }
 function cssVariable(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();

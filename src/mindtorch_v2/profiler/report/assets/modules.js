@@ -1,4 +1,6 @@
 // Modules as a tree and as a treemap.
+const TREEMAP_ASPECT = window.innerWidth > 760 ? 3 : 1;
+
 SECTIONS.push({
   id: "modules",
   title: "Modules",
@@ -31,7 +33,7 @@ SECTIONS.push({
       el(
         "p",
         { class: "soft" },
-        "Times are those of operators; a backward function counts to the module of the operator that recorded it. Everything includes the modules inside.",
+        "Times are those of operators; a backward function counts to the module of the operator that recorded it. Everything includes the modules inside; memory is what was allocated less what was freed.",
       ),
       this.treemap(roots, whole),
       this.tree(roots, whole),
@@ -40,48 +42,46 @@ SECTIONS.push({
   treemap(roots, whole) {
     const box = el("div", { class: "treemap" }),
       path = el("div", { class: "tools" });
-    const show = (parent) => {
+    // The parts of a module, or of all: what is inside, largest first, and what it does itself.
+    const parts = (parent) => {
       const items = (parent ? parent.children : roots).filter((node) => node.time > 0).sort((a, b) => b.time - a.time);
       const rest = parent ? parent.time - items.reduce((sum, node) => sum + node.time, 0) : 0;
-      const values = [
+      return [
         ...items.map((node) => ({ node, label: node.label, value: node.time })),
         ...(rest > 0 && items.length ? [{ node: null, label: "its own operators", value: rest }] : []),
       ];
+    };
+    const cells = (parent, depth) =>
+      squares(parts(parent), 0, 0, 100 * TREEMAP_ASPECT, 100).flatMap(({ item, x, y, w, h }) => {
+        const inside = item.node && depth ? cells(item.node, depth - 1) : [];
+        const style = { left: x / TREEMAP_ASPECT + "%", top: y + "%", width: w / TREEMAP_ASPECT + "%", height: h + "%" };
+        const button = el(
+          "button",
+          {
+            type: "button",
+            title: `${item.label}\n${time(item.value)}, ${percent(item.value, whole)}`,
+            style: { background: hashColour(item.label) },
+            onclick: () => {
+              if (item.node && item.node.children.length) show(item.node);
+              else if (parent && parent !== shown) show(parent);
+            },
+          },
+          `${item.label} ${percent(item.value, whole)}`,
+        );
+        return el("div", { style }, button, inside.length ? el("div", { class: "inside" }, inside) : null);
+      });
+    let shown = null;
+    const show = (parent) => {
+      shown = parent;
       path.replaceChildren(
         ...(parent
           ? [el("button", { type: "button", onclick: () => show(parent.parent) }, "↑ up"), el("span", {}, parent.label)]
           : [el("span", { class: "soft" }, "Click a module to go inside.")]),
       );
-      box.replaceChildren(
-        ...squares(values, 0, 0, 100, 100).map(({ item, x, y, w, h }) =>
-          el(
-            "button",
-            {
-              type: "button",
-              title: `${item.label}\n${time(item.value)}, ${percent(item.value, whole)}`,
-              style: {
-                left: x + "%",
-                top: y + "%",
-                width: w + "%",
-                height: h + "%",
-                background: hashColour(item.label),
-              },
-              onclick: () => {
-                if (item.node && item.node.children.length) show(item.node);
-              },
-            },
-            `${item.label} ${percent(item.value, whole)}`,
-          ),
-        ),
-      );
+      box.replaceChildren(...cells(parent, 1));
     };
-    show(
-      roots.length === 1 || (roots[1] && roots[0].time > 0.9 * whole)
-        ? roots[0].children.length
-          ? roots[0]
-          : null
-        : null,
-    );
+    const first = roots[0];
+    show(first && first.children.length && (roots.length === 1 || first.time > 0.8 * whole) ? first : null);
     return el("div", {}, path, box);
   },
   tree(roots, whole) {

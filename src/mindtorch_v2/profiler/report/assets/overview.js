@@ -16,6 +16,7 @@ SECTIONS.push({
           {},
           verdict.evidence.map((text) => el("li", {}, text)),
         ),
+        P.machine ? el("p", { class: "warning", id: "machine" }, P.machine) : null,
       ),
       this.figures(),
       el("h3", {}, phases.source === "window" ? "Where the time goes" : "Where the time of a step goes"),
@@ -104,7 +105,7 @@ SECTIONS.push({
             style: { width: (100 * ns) / whole + "%", background: PHASE_COLOURS[i] },
             title: `${phases.labels[i]}: ${time(ns / steps)} per step, ${percent(ns, whole)}`,
           },
-          ns / whole > 0.06 ? `${phases.labels[i]} ${percent(ns, whole)}` : "",
+          el("span", {}, `${phases.labels[i]} ${percent(ns, whole)}`),
         ),
       ),
     );
