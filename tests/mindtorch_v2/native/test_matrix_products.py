@@ -57,6 +57,35 @@ def test_products_of_two_matrices_in_every_layout(sizes: tuple[int, int, int], k
 
 
 @pytest.mark.parametrize("kind", ["f", "d"])
+@pytest.mark.parametrize("depth", [255, 257, 700])
+def test_products_larger_than_the_blocks_that_are_packed(depth: int, kind: str, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    rows, columns = 139, 1065
+    a, b = rng.standard_normal((rows, depth)).astype(kind), rng.standard_normal((depth, columns)).astype(kind)
+    for left in (a, a.T.copy().T):
+        for right in (b, b.T.copy().T):
+            _check(linalg._dot(left, right), left, right)
+
+
+@pytest.mark.parametrize("rows", range(1, 18))
+def test_rows_and_columns_that_fill_no_block(rows: int) -> None:
+    rng = np.random.default_rng(0)
+    for columns in range(1, 66):
+        a, b = rng.standard_normal((rows, 9)).astype("f"), rng.standard_normal((9, columns)).astype("f")
+        _check(linalg._dot(a, b), a, b)
+        _check(linalg._dot(a.T.copy().T, b.T.copy().T), a, b)
+
+
+@pytest.mark.parametrize("kind", ["f", "d"])
+def test_infinities_and_nans_stay_in_their_rows_and_columns(kind: str) -> None:
+    a, b = np.ones((20, 9), kind), np.ones((9, 37), kind)
+    a[3, 2], a[4, 0], b[8, 36] = np.inf, np.nan, -np.inf
+    with np.errstate(invalid="ignore"):
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(linalg._dot(a, b), expected)
+
+
+@pytest.mark.parametrize("kind", ["f", "d"])
 def test_products_of_batches(kind: str, threads: int) -> None:
     rng = np.random.default_rng(1)
     a = rng.standard_normal((7, 40, 30)).astype(kind)

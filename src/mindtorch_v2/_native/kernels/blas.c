@@ -62,10 +62,19 @@ bool blas_ready(void)
     return blas.sgemm != NULL;
 }
 
-#define GEMM(name, T, pointer, wide_type, narrow_type)                                                                 \
+#ifdef MINDTORCH_X86
+#define TRY_WIDE(own)                                                                                                  \
+    if (machine == MACHINE_AVX512 && own(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))                        \
+        return;
+#else
+#define TRY_WIDE(own)
+#endif
+
+#define GEMM(name, T, own, pointer, wide_type, narrow_type)                                                            \
     void name(bool ta, bool tb, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, T alpha, const T *a, Py_ssize_t lda,         \
               const T *b, Py_ssize_t ldb, T beta, T *c, Py_ssize_t ldc)                                                \
     {                                                                                                                  \
+        TRY_WIDE(own)                                                                                                  \
         int op_a = ta ? TRANSPOSED : PLAIN, op_b = tb ? TRANSPOSED : PLAIN;                                            \
         if (blas.wide) {                                                                                               \
             wide_type call;                                                                                            \
@@ -78,5 +87,5 @@ bool blas_ready(void)
         }                                                                                                              \
     }
 
-GEMM(gemm_f, float, blas.sgemm, gemm_f_64, gemm_f_32)
-GEMM(gemm_d, double, blas.dgemm, gemm_d_64, gemm_d_32)
+GEMM(gemm_f, float, wide_gemm_f, blas.sgemm, gemm_f_64, gemm_f_32)
+GEMM(gemm_d, double, wide_gemm_d, blas.dgemm, gemm_d_64, gemm_d_32)

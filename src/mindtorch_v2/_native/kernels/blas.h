@@ -1,4 +1,5 @@
-/* Matrix products inside native loops, by the BLAS library that numpy has already loaded into the process.
+/* Matrix products inside native loops: on machines with AVX-512 those of gemm.c, on others those of the BLAS library
+   that numpy has already loaded into the process.
 
    Row-major throughout. A kernel that needs products declines where `blas_ready()` is false. */
 #ifndef MINDTORCH_BLAS_H
@@ -18,5 +19,12 @@ void gemm_f(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_s
             Py_ssize_t lda, const float *b, Py_ssize_t ldb, float beta, float *c, Py_ssize_t ldc);
 void gemm_d(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, const double *a,
             Py_ssize_t lda, const double *b, Py_ssize_t ldb, double beta, double *c, Py_ssize_t ldc);
+
+/* The same on a machine with AVX-512, without the library; false, with nothing done, for what this is not made for. */
+bool wide_gemm_f(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, float alpha,
+                 const float *a, Py_ssize_t lda, const float *b, Py_ssize_t ldb, float beta, float *c, Py_ssize_t ldc);
+bool wide_gemm_d(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha,
+                 const double *a, Py_ssize_t lda, const double *b, Py_ssize_t ldb, double beta, double *c,
+                 Py_ssize_t ldc);
 
 #endif

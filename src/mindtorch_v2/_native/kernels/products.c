@@ -2,7 +2,8 @@
    never waits for one that has not begun, so that products are no slower where other processes keep a processor busy,
    and products and own loops never compete for processors.
 
-   With one thread every call is declined: then numpy's own call does the same with less around it. */
+   With one thread and without AVX-512 every call is declined: then numpy's own call does the same with less around
+   it. */
 #include "blas.h"
 
 #define FLOPS_PER_NS 40.0 /* of one thread, about */
@@ -86,7 +87,7 @@ static void cut(Product *job, Py_ssize_t batches)
 
 static PyObject *product_of(PyObject *const *args, int ndim)
 {
-    if (threads_get() == 1 || !blas_ready())
+    if ((threads_get() == 1 && machine != MACHINE_AVX512) || !blas_ready())
         return DECLINED;
     Arrays all = {.count = 0};
     Array a, b, out;
