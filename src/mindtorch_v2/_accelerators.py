@@ -16,6 +16,7 @@ from typing import Any
 from ._keys import ACCELERATOR_BITS, ACCELERATORS
 
 DEFAULTS = {"npu": "mindtorch_v2._backends.npu.backend"}  # name -> the module that registers the backend
+TAKEN = ("cpu", "meta", "cuda", "hip", "xpu", "mps", "mtia")  # devices that PyTorch itself may be built for
 # entry points: name -> module or function that registers it
 GROUP = "mindtorch_v2.backends"
 
@@ -43,6 +44,7 @@ class Backend:
     key = 0  # the device's bit; `register` sets it
     composites: Mapping[str, Callable[..., Any]] = {}
     avoids: frozenset[str] = frozenset()
+    is_reserved = False  # whether it only holds the name for a backend that comes later
     engines: tuple[str, ...] = ()  # what carries its tensors between processes, by the names of torch.distributed
 
     # --- whether it is there
@@ -155,13 +157,13 @@ def register(backend: Backend) -> Backend:
     ValueError for a name that cannot be one, RuntimeError for one that is taken.
     """
     name = backend.name
-    if not name.isidentifier() or not name.islower() or name in ("cpu", "meta"):
+    if not name.isidentifier() or not name.islower() or name in TAKEN:
         raise ValueError(f"a backend's name must be a lower-case identifier that is no device yet, got {name!r}")
     entry = _entries.get(name) or _add(name, None)
-    if entry.backend is not None and entry.backend is not backend:
+    if entry.backend is not None and entry.backend is not backend and not entry.backend.is_reserved:
         raise RuntimeError(f"the device '{name}' has a backend already: {entry.backend!r}")
     backend.key = entry.key
-    entry.backend = backend
+    entry.backend, entry.is_active = backend, False
     return backend
 
 

@@ -166,7 +166,7 @@ def refusal(type: str) -> Exception:
 def resolve(d: Any) -> device:
     """A device from None, a string, an index or a device. An accelerator without an index is the calling thread's."""
     found = get_default() if d is None else d if d.__class__ is device else device(d)
-    if found.type in FOREIGN:
+    if found.type in FOREIGN and not _accelerators.knows(found.type):
         raise refusal(found.type)
     if found.index is None and found.type not in BUILT_IN:
         return device(found.type, _accelerators.current_index(found.type))

@@ -16,7 +16,6 @@ def get_device_module(device: Any = None) -> ModuleType:
     from importlib import import_module
 
     from . import _accelerators, accelerator
-    from ._device import FOREIGN
     from ._device import device as make
 
     if device is None:
@@ -26,7 +25,7 @@ def get_device_module(device: Any = None) -> ModuleType:
         name = make(device).type
     else:
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
-    backend = None if name == "cpu" or name in FOREIGN else _accelerators.find(name)
+    backend = _accelerators.find(name)
     try:
         return import_module(f"{__package__}.{name}") if backend is None else backend.module()
     except (ModuleNotFoundError, AttributeError):

@@ -178,7 +178,7 @@ class _LocationMap:
     @staticmethod
     def _device(wanted: Any) -> Any:
         kind = str(wanted).partition(":")[0]
-        backend = None if kind in _device.FOREIGN else _accelerators.find(kind)
+        backend = _accelerators.find(kind)
         if kind not in _device.BUILT_IN and (backend is None or not backend.is_available()):
             raise RuntimeError(
                 f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is "

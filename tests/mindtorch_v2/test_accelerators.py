@@ -106,6 +106,41 @@ print(torch.profiler.supported_activities())
     assert "PrivateUse1" in lines[5]
 
 
+def test_a_backend_brings_the_kernels_of_a_renamed_device() -> None:
+    """Also after somebody tried the device without them, and under a name that PyTorch knows."""
+    said = _run(
+        """
+for name in ("cuda", "hip", "cpu"):
+    try: torch.utils.rename_privateuse1_backend(name)
+    except RuntimeError as error: print(error)
+torch.utils.rename_privateuse1_backend("fpga")
+try: torch.ones(2, device="fpga")
+except NotImplementedError as error: print("no kernels" in str(error))
+class Mine(Backend):
+    name = "fpga"
+    def box(self, op):
+        load_family(op.family)
+        kernel = KERNELS[op.name] if op.is_view else box_cpu(op)
+        def on_host(x): return wrap(x._array, x.dtype) if isinstance(x, Tensor) else x
+        def run(*args):
+            made = kernel(*(device("cpu") if isinstance(x, device) else on_host(x) for x in args))
+            if op.writes:
+                bump_version(args[0])
+                return args[0]
+            return wrap(made._array, made.dtype, self.key, device("fpga", 0))
+        return box_view(op, kernel) if op.is_view else run
+register_backend(Mine())
+x = torch.ones(2, device="fpga") + torch.ones(2).fpga()
+print(x.tolist(), x.device, torch.ones(2).to("fpga").is_fpga, torch._C._get_privateuse1_backend_name())
+"""
+    )
+    assert said.splitlines() == [
+        *(f"Cannot register privateuse1 backend with in-tree device name: {name}" for name in ("cuda", "hip", "cpu")),
+        "True",
+        "[2.0, 2.0] fpga:0 True fpga",
+    ]
+
+
 @pytest.mark.parametrize("target", ["shipped_device", "shipped_device:start"])
 def test_an_installed_package_is_found_by_its_entry_point(tmp_path: pathlib.Path, target: str) -> None:
     register = "    register_backend(Shipped())\n"

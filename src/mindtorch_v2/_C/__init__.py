@@ -70,6 +70,11 @@ def _get_accelerator(check: bool = False) -> Any:
     return import_module("..accelerator", __name__).current_accelerator() or CPU
 
 
+def _get_privateuse1_backend_name() -> str:
+    """What the device type that is reserved for other packages is called."""
+    return str(import_module("..utils.backend_registration", __name__).privateuse1_name())
+
+
 def _jit_set_profiling_executor(value: bool) -> bool:
     """False: there is no executor of scripts."""
     return False

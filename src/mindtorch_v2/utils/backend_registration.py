@@ -22,7 +22,10 @@ _generated: set[tuple[str, str]] = set()
 
 
 class ModuleBackend(Backend):
-    """A device that only a module registered by `torch._register_device_module` tells about."""
+    """A device that only a module registered by `torch._register_device_module` tells about, until a backend with
+    kernels is registered under its name."""
+
+    is_reserved = True
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,6 +60,9 @@ class ModuleBackend(Backend):
 
     def box(self, op: Any) -> Any:
         def refuse(*args: Any) -> Any:
+            backend = _accelerators.find(self.name)
+            if backend is not None and backend is not self:  # registered since
+                return backend.box(op)(*args)
             raise NotImplementedError(
                 f"Could not run '{op.event}' with arguments from the '{self.name}' backend: it has no kernels. "
                 "Register some with torch.utils.backend_registration.register_backend."
@@ -81,7 +87,7 @@ def rename_privateuse1_backend(backend_name: str) -> None:
     global _renamed
     if _renamed and _renamed != backend_name:
         raise RuntimeError(f"torch.register_privateuse1_backend() has already been set! Current backend: {_renamed}")
-    if backend_name in ("cpu", "cuda", "meta"):
+    if backend_name in _accelerators.TAKEN:
         raise RuntimeError(f"Cannot register privateuse1 backend with in-tree device name: {backend_name}")
     if not _accelerators.knows(backend_name):
         _accelerators.register(ModuleBackend(backend_name))
