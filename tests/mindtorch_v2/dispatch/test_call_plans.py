@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,35 +35,102 @@ def _is_kind_of(kind: ArgumentKind, p: Param, plan: CallPlan) -> bool:
     if p.is_tensor:
         number = kind == ArgumentKind.NUMBER and p.name in plan.op.numbers
         return number or kind == (ArgumentKind.OPTIONAL_TENSOR if p.optional else ArgumentKind.TENSOR)
+    if kind == ArgumentKind.SPREAD:
+        return p.type == "int" and p.is_list and p.default is NO_DEFAULT
+    if kind == ArgumentKind.REAL:
+        rule = plan.op.rule
+        return p.type == "Scalar" and rule is not None and rule.names is not None and p.name in rule.names
     wanted = {
-        ArgumentKind.REPEATED: p.type == "int" and p.length > 0,
+        ArgumentKind.REPEATED: p.type == "int" and p.is_list and p.length > 0,
         ArgumentKind.ELEMENT_TYPE: p.type == "ScalarType",
-        ArgumentKind.SPREAD: p.type == "int" and p.is_list and p.default is NO_DEFAULT,
-        ArgumentKind.REAL: p.type == "Scalar",
-        ArgumentKind.DEVICE: p.type == "Device",
-        ArgumentKind.UNSET: p.name == "pin_memory",
-        ArgumentKind.VALUE: True,
+        ArgumentKind.DEVICE: p.type == "Device"
+        and p.name == "device"
+        and not any(q.is_tensor for q in plan.op.schema.params),
+        ArgumentKind.UNSET: p.name == "pin_memory" and plan.op.is_factory and plan.op.family != "movement",
     }
-    return wanted.get(kind, False)
+    return wanted[kind] if kind in wanted else kind == ArgumentKind.VALUE and not any(wanted.values())
 
 
 @pytest.mark.parametrize("family", sorted({op.family for op in OPS}))
 def test_a_plan_says_what_the_declaration_says(family: str) -> None:
     for op in (op for op in OPS if op.family == family):
-        plan, params = plan_of(op), op.schema.params
-        assert [(a.name, a.default, a.keyword_only) for a in plan.arguments] == [
-            (p.name, p.default, p.keyword_only) for p in params
-        ]
-        wrong = [(p.name, a.kind) for a, p in zip(plan.arguments, params) if not _is_kind_of(a.kind, p, plan)]
-        assert not wrong, (op, wrong)
-        assert plan.writes == op.writes and plan.is_view == op.is_view
-        assert (plan.makes == Makes.WRITTEN) == op.writes
-        assert (plan.makes == Makes.SEVERAL) == (len(op.schema.returns) > 1 and not op.writes and not op.is_view)
-        assert (plan.function is not None) == (op.name in COMPOSITES or _is_written_by_composite(op))
-        assert plan.has_steps == (plan.function is not None or op.name in STEPWISE or op.name in STEPS)
-        assert plan.steps is STEPS.get(op.name) and (plan.steps is None or plan.kernel is not None)
-        _check_types(plan)
-        _check_gradient(plan)
+        _check_plan(plan_of(op))
+
+
+def _check_plan(plan: CallPlan) -> None:
+    op, params = plan.op, plan.op.schema.params
+    assert [(a.name, a.default, a.keyword_only) for a in plan.arguments] == [
+        (p.name, p.default, p.keyword_only) for p in params
+    ]
+    wrong = [(p.name, a.kind) for a, p in zip(plan.arguments, params) if not _is_kind_of(a.kind, p, plan)]
+    assert not wrong, (op, wrong)
+    assert plan.writes == op.writes and plan.is_view == op.is_view
+    assert (plan.makes == Makes.WRITTEN) == op.writes
+    assert (plan.makes == Makes.VIEW) == (op.is_view and not op.writes)
+    assert (plan.makes == Makes.SEVERAL) == (len(op.schema.returns) > 1 and not op.writes and not op.is_view)
+    assert (plan.function is not None) == (op.name in COMPOSITES or _is_written_by_composite(op))
+    assert plan.has_steps == (plan.function is not None or op.name in STEPWISE or op.name in STEPS)
+    assert plan.steps is STEPS.get(op.name) and (plan.steps is None or plan.kernel is not None)
+    assert plan.kernel is None or plan.kernel is KERNELS.get(op.name) or op.inplace_of is not None
+    _check_types(plan)
+    _check_gradient(plan)
+
+
+def test_plans_have_kernels_and_gradients() -> None:
+    """What the checks above compare is there: many ops have kernels on arrays, and derivatives."""
+    plans = [plan_of(op) for op in OPS]
+    assert len({op.family for op in OPS}) >= 22 and len(plans) >= 1300
+    assert sum(plan.kernel is not None for plan in plans) >= 550
+    assert sum(plan.gradient is not None for plan in plans) >= 350
+    assert sum(bool(plan.casting) for plan in plans) >= 150
+
+
+WRONG: dict[str, tuple[str, Callable[[CallPlan], dict[str, Any]]]] = {
+    "an argument's name": (
+        "add.Tensor",
+        lambda p: {"arguments": (replace(p.arguments[0], name="x"), *p.arguments[1:])},
+    ),
+    "a default": ("softmax.int", lambda p: {"arguments": (*p.arguments[:-1], replace(p.arguments[-1], default=0))}),
+    "a number for a tensor": (
+        "mm",
+        lambda p: {"arguments": (replace(p.arguments[0], kind=ArgumentKind.VALUE), *p.arguments[1:])},
+    ),
+    "a type as a plain value": (
+        "sum",
+        lambda p: {"arguments": (p.arguments[0], replace(p.arguments[1], kind=ArgumentKind.VALUE))},
+    ),
+    "nothing is cast": ("add.Tensor", lambda p: {"casting": ()}),
+    "too little is cast": ("where.self", lambda p: {"casting": p.casting[:1]}),
+    "not cast to a type with fractions": ("exp", lambda p: {"wants_inexact": False}),
+    "the result's type": ("eq.Tensor", lambda p: {"result_type": ResultType.OF_LEAD}),
+    "no bool": ("add.Tensor", lambda p: {"result_type": ResultType.BOOL}),
+    "no view": ("t", lambda p: {"is_view": False, "makes": Makes.TENSOR}),
+    "one result": ("native_layer_norm", lambda p: {"makes": Makes.TENSOR}),
+    "nothing is written": ("add_.Tensor", lambda p: {"writes": False}),
+    "no steps": ("linear", lambda p: {"has_steps": False}),
+    "another op's kernel": ("mm", lambda p: {"kernel": KERNELS["add.Tensor"]}),
+    "no gradient": ("mul.Tensor", lambda p: {"gradient": None}),
+    "an edge too few": ("mul.Tensor", lambda p: {"gradient": replace(p.gradient, inputs=p.gradient.inputs[:1])}),
+    "nothing is saved": ("mul.Tensor", lambda p: {"gradient": replace(p.gradient, saved=())}),
+    "the other operand is saved": (
+        "mul.Tensor",
+        lambda p: {
+            "gradient": replace(
+                p.gradient,
+                saved=(replace(p.gradient.saved[0], position=1 - p.gradient.saved[0].position), *p.gradient.saved[1:]),
+            )
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_plan_is_seen(what: str) -> None:
+    name, change = WRONG[what]
+    plan = plan_of(find(name))
+    _check_plan(plan)
+    with pytest.raises(AssertionError):
+        _check_plan(replace(plan, **change(plan)))
 
 
 def _is_written_by_composite(op: Op) -> bool:
@@ -71,15 +139,15 @@ def _is_written_by_composite(op: Op) -> bool:
 
 def _check_types(plan: CallPlan) -> None:
     rule, params = plan.op.rule, plan.op.schema.params
-    for i in plan.casting:
-        assert (
-            rule is not None
-            and rule.cast is not None
-            and params[i].is_tensor
-            and (rule.names is None or params[i].name in rule.names)
-        )
-    if rule is not None and rule.out == "bool":
-        assert plan.result_type == ResultType.BOOL
+    casts = rule is not None and rule.cast is not None and plan.kernel is not None
+    if not casts or (plan.op.writes and plan.op.inplace_of is None):
+        assert plan.casting == ()
+    else:
+        joined = [i for i, p in enumerate(params) if rule.names is None or p.name in rule.names]
+        assert plan.casting == tuple(i for i in joined if params[i].is_tensor)
+        numbers = rule.names is not None and any(params[i].type == "Scalar" for i in joined)
+        assert plan.wants_inexact == (bool(plan.casting) and (rule.cast == "float" or numbers))
+    assert (plan.result_type == ResultType.BOOL) == (rule is not None and rule.out == "bool")
     if plan.casting:
         assert plan.lead == plan.casting[0]
 
@@ -97,7 +165,8 @@ def _check_gradient(plan: CallPlan) -> None:
         if value.kind == SavedKind.RESULT:
             assert value.position < len(op.schema.returns) or op.schema.returns_list
         elif value.kind == SavedKind.ARGUMENT:
-            assert params[value.position].name == value.name and value.users
+            users = [i for i, name in enumerate(op.derivative.inputs) if value.name in op.derivative.needs_of(name)]
+            assert params[value.position].name == value.name and list(value.users) == users != []
         else:
             assert value.name.startswith(f"{params[value.position].name}_") and value.fact is not None
 
