@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtype as dt
 from .._device import device as _device
 from .._dispatch.namespace import function_of
-from .._tensor import Tensor
+from .._python.movement import read_in_any_order
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[_device | None, dt.dtype | None, bool, Any]:
@@ -17,15 +17,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[_device | None, dt.dtype | Non
     kwargs.pop("copy", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    for value in args:
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, dt.dtype):
-            dtype = value
-        elif isinstance(value, bool):
-            non_blocking = value
-        elif value is not None:
-            device = value
+    device, dtype, non_blocking = read_in_any_order(args, device, dtype, non_blocking)
     return None if device is None else _device(device), dtype, non_blocking, memory_format
 
 

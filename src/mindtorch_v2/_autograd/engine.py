@@ -15,7 +15,7 @@ from .._storage import native as _native
 from .._tensor import Parameter, Tensor
 from .accumulate import SOLE_LOCAL, accumulate
 from .conform import add_gradients, conform
-from .evaluate import apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
+from .evaluate import apply_observed, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
 from .function import CustomNode
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
@@ -200,15 +200,7 @@ class Pass:
                 if edge is not None:
                     self.note_arrival(edge)
             return
-        if observer is None:
-            grads = apply_guarded(node, g)
-        else:
-            inputs = tuple(g) if g.__class__ is list else (g,)
-            observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, inputs, True)
-            try:
-                grads = apply_guarded(node, g)
-            finally:
-                observer.leave()
+        grads = apply_observed(node, g, observer)
         if node.post_hooks:
             grads = apply_post_hooks(node, grads, g)
         if not self.keep:

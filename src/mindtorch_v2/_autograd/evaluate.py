@@ -105,20 +105,22 @@ def names_of(node: Node) -> tuple[str, str]:
     return found
 
 
+def apply_observed(node: Node, g: Any, observer: Any) -> Any:
+    """The gradients that a node gives, inside its event where somebody watches."""
+    if observer is None:
+        return apply_guarded(node, g)
+    inputs = tuple(g) if g.__class__ is list else (g,)
+    observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, inputs, True)
+    try:
+        return apply_guarded(node, g)
+    finally:
+        observer.leave()
+
+
 def run_hooked(node: Node, g: Any, keep_graph: bool) -> list[Any]:
     """The gradients that a node with hooks gives: hooks before, the node (inside its event), hooks after."""
     g = apply_pre_hooks(node, g)
-    observer = _observer.active
-    if observer is None:
-        grads = apply_guarded(node, g)
-    else:
-        observer.enter_node(
-            names_of(node)[1], node.seq, node.forward_thread, tuple(g) if g.__class__ is list else (g,), True
-        )
-        try:
-            grads = apply_guarded(node, g)
-        finally:
-            observer.leave()
+    grads = apply_observed(node, g, _observer.active)
     if node.post_hooks:
         grads = apply_post_hooks(node, grads, g)
     if not keep_graph:

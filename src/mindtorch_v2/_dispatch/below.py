@@ -22,7 +22,7 @@ from .modes import SPACE, Switch, call_in_event, state
 from .registry import COMPOSITES
 
 
-class TorchDispatchMode:
+class TorchDispatchMode(overrides.StackedMode):
     """A block in which `__torch_dispatch__(func, types, args, kwargs)` of this object runs instead of every
     operator.
 
@@ -30,6 +30,7 @@ class TorchDispatchMode:
     the operator.
     """
 
+    _kind = "dispatch_modes"
     supports_higher_order_operators = False
 
     def __init__(self, _dispatch_key: Any = None) -> None:
@@ -37,20 +38,6 @@ class TorchDispatchMode:
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
-
-    def __enter__(self) -> Any:
-        block = overrides.Stack("dispatch_modes", (*state.dispatch_modes, self))
-        self.__dict__.setdefault("_blocks", []).append(block)
-        block.__enter__()
-        return self
-
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        self.__dict__["_blocks"].pop().__exit__(exc_type, exc_value, traceback)
-
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance; the old way of writing it."""
-        return cls(*args, **kwargs)
 
     @classmethod
     def is_infra_mode(cls) -> bool:

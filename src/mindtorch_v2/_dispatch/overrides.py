@@ -154,18 +154,13 @@ class Stack(Switch):
         self._changes = {name: modes}
 
 
-class TorchFunctionMode:
-    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called instead of
-    every function of torch.
+class StackedMode:
+    """A mode that is the innermost one of its kind while its block runs; the same one may be entered again inside."""
 
-    While it runs, the mode itself is set aside, so that it may call the function.
-    """
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError
+    _kind: str  # which stack of the thread's state holds such modes
 
     def __enter__(self) -> Any:
-        block = Stack("function_modes", (*state.function_modes, self))
+        block = Stack(self._kind, (*getattr(state, self._kind), self))
         self.__dict__.setdefault("_blocks", []).append(block)
         block.__enter__()
         return self
@@ -177,6 +172,19 @@ class TorchFunctionMode:
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance; the old way of writing it."""
         return cls(*args, **kwargs)
+
+
+class TorchFunctionMode(StackedMode):
+    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called instead of
+    every function of torch.
+
+    While it runs, the mode itself is set aside, so that it may call the function.
+    """
+
+    _kind = "function_modes"
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
 
 
 def ask_mode(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

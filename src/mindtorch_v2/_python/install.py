@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._backends.cpu import boxing as _cpu  # noqa: F401 - backends put themselves into the dispatcher
@@ -167,6 +168,21 @@ class NamespaceModule:
 
     def __init__(self, namespace: str, prefix: str) -> None:
         self.namespace, self.prefix = namespace, prefix
+
+    def hooks(self, space: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+        """`__getattr__` and `__dir__` of the module with these globals: functions are made when they are asked for."""
+
+        def listed() -> list[str]:
+            return sorted({*space, *self.names()})
+
+        def find(name: str) -> Any:
+            if name == "__all__":
+                return [public for public in listed() if not public.startswith("_") and public != "annotations"]
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return space.setdefault(name, self.function(name))
+
+        return find, listed
 
     def names(self) -> list[str]:
         return [

@@ -3,7 +3,7 @@ sections in one argument. Importing this module puts them in front of the ops of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import _device
@@ -61,6 +61,22 @@ def _parse_to(
     if rest:
         copy = rest.pop(0)
     return device, dtype, non_blocking, copy
+
+
+def read_in_any_order(
+    values: Iterable[Any], device: Any = None, dtype: Any = None, non_blocking: bool = False
+) -> tuple[Any, Any, bool]:
+    """(device, dtype, non_blocking) of `to` as modules take its arguments: each is known by its class."""
+    for value in values:
+        if isinstance(value, Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, dt.dtype):
+            dtype = value
+        elif isinstance(value, bool):
+            non_blocking = value
+        elif value is not None:
+            device = value
+    return device, dtype, non_blocking
 
 
 def to(self: Tensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> Tensor:

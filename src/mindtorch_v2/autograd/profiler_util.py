@@ -26,21 +26,11 @@ __all__ = [
 MEMORY_EVENT_NAME = MEMORY_NAME
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 _readable_names = StringTable()
-_BOOKKEEPING = (
-    MEMORY_EVENT_NAME,
-    OUT_OF_MEMORY_EVENT_NAME,
-    "profiler::_record_function_enter",
-    "profiler::_record_function_enter_new",
-    "profiler::_record_function_exit",
-    "aten::is_leaf",
-    "aten::output_nr",
-    "aten::_version",
-)
 
 
 def _filter_name(name: str) -> bool:
     """Whether an event of this name is the profiler's bookkeeping, which lists of events leave out."""
-    return name in _BOOKKEEPING or name in UNLISTED_NAMES
+    return name == MEMORY_EVENT_NAME or name in UNLISTED_NAMES
 
 
 def _filter_stack_entry(entry: str) -> bool:

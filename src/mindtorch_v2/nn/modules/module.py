@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ... import _accelerators, _device, _observer, _owners
@@ -11,6 +11,7 @@ from ..._autograd.grad_mode import no_grad
 from ..._autograd.hooks import RemovableHandle
 from ..._dispatch import aten
 from ..._python.devices import module_mover
+from ..._python.movement import read_in_any_order
 from ..._tensor import Tensor
 from . import _hooks
 from ._hooks import (
@@ -329,24 +330,15 @@ class Module(RegistrationMixin, StateMixin):
 
 def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_device.device | None, dt.dtype | None, bool]:
     """The device, type and `non_blocking` that a call of `to` asks for."""
-    device: Any = kwargs.get("device")
-    dtype: Any = kwargs.get("dtype")
-    non_blocking = bool(kwargs.get("non_blocking", False))
     unknown = kwargs.keys() - {"device", "dtype", "non_blocking", "memory_format", "tensor", "copy"}
     if unknown:
         raise TypeError(
             f"to() received an invalid combination of arguments - unexpected keyword argument '{min(unknown)}'"
         )
-    values: Iterator[Any] = iter((*args, *([kwargs["tensor"]] if "tensor" in kwargs else ())))
-    for value in values:
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, dt.dtype):
-            dtype = value
-        elif isinstance(value, bool):
-            non_blocking = value
-        elif value is not None:
-            device = value
+    values = (*args, kwargs["tensor"]) if "tensor" in kwargs else args
+    device, dtype, non_blocking = read_in_any_order(
+        values, kwargs.get("device"), kwargs.get("dtype"), bool(kwargs.get("non_blocking", False))
+    )
     return None if device is None else _device.resolve(device), dtype, non_blocking
 
 

@@ -93,7 +93,7 @@ def _ordered(
         name: type(table)({**table.columns, "row": row})
         for (name, table), row in zip(tables.items(), rows, strict=True)
     }
-    return store._replaced(columns, strings=strings, **moved)
+    return store.replaced(columns, strings=strings, **moved)
 
 
 def _with_steps(store: EventStore, ends: list[tuple[int, int]]) -> EventStore:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from ..record.descriptions import ThreadInfo
 from ..store.event_store import EventStore, Table
 from ..store.join import concat
-
-_IDS = (
-    1 << 40
-)  # ids of nodes, launches, blocks and tensors are counted by each process: they are moved apart by so much
+from ..store.processes import IDS_APART, shifted_columns, shifted_window
 
 
 def merge_stores(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:
@@ -45,19 +41,11 @@ def _process(rank: int) -> int:
 
 
 def _shift_store(store: EventStore, rank: int, pid: int, shift: int, base: int) -> EventStore:
-    columns = dict(store.columns)
-    for name in ("start_ns", "end_ns"):
-        columns[name] = columns[name] + shift
-    for name in ("forward_thread", "end_thread"):
-        columns[name] = np.where(columns[name] > 0, columns[name] + base, columns[name])
-    for name in ("sequence_nr", "correlation"):
-        columns[name] = np.where(columns[name] >= 0, columns[name] + rank * _IDS, columns[name])
-    meta = replace(store.metadata, start_ns=store.metadata.start_ns + shift, stop_ns=store.metadata.stop_ns + shift)
     threads = [_thread(thread, rank, pid, base) for thread in store.threads]
-    return store._replaced(
-        columns,
+    return store.replaced(
+        shifted_columns(store, shift, base, rank),
         threads=threads,
-        metadata=meta,
+        metadata=shifted_window(store, shift),
         memory=_shift_table(store.memory, shift, rank),
         scratch=_shift_table(store.scratch, shift, rank),
         held=_shift_table(store.held, shift, rank),
@@ -72,7 +60,7 @@ def _shift_table(table: Table, shift: int, rank: int) -> Table:
         columns["time_ns"] = columns["time_ns"] + shift
     for name in ("block", "tensor"):
         if name in columns:
-            columns[name] = np.where(columns[name] > 0, columns[name] + rank * _IDS, columns[name])
+            columns[name] = np.where(columns[name] > 0, columns[name] + rank * IDS_APART, columns[name])
     return type(table)(columns)
 
 

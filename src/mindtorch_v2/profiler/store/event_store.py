@@ -177,13 +177,13 @@ class EventStore(Table):
 
     def with_metadata(self, **changes: Any) -> EventStore:
         """The same events with other facts about the window."""
-        return self._replaced(self.columns, metadata=replace(self.metadata, **changes))
+        return self.replaced(self.columns, metadata=replace(self.metadata, **changes))
 
     def with_memory(self, memory: MemoryTable) -> EventStore:
         """The same events with other memory records."""
-        return self._replaced(self.columns, memory=memory)
+        return self.replaced(self.columns, memory=memory)
 
-    def _replaced(
+    def replaced(
         self,
         columns: Mapping[str, Any],
         *,
@@ -219,7 +219,7 @@ class EventStore(Table):
         given = {n: c[known] for n, c in self.references.columns.items()}
         references = ReferenceTable({**given, "row": new_row[given["row"]]})
         owned = OwnedTable({**self.owned.columns, "row": lookup[self.owned.row]})
-        return self._replaced(columns, memory=memory, scratch=scratch, references=references, owned=owned)
+        return self.replaced(columns, memory=memory, scratch=scratch, references=references, owned=owned)
 
     def slice(self, start_ns: int, stop_ns: int) -> EventStore:
         """The events that began in [start_ns, stop_ns), cut off at its end, the memory records in it, and the blocks
@@ -228,7 +228,7 @@ class EventStore(Table):
         kept = self.select((self.start_ns >= start_ns) & (self.start_ns < stop_ns))
         columns = {**kept.columns, "end_ns": np.minimum(kept.end_ns, stop_ns)}
         memory, scratch = (_within(table, start_ns, stop_ns) for table in (kept.memory, kept.scratch))
-        return kept._replaced(
+        return kept.replaced(
             columns,
             memory=memory,
             scratch=scratch,

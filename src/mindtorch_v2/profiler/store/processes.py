@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from ..record.descriptions import Metadata
 from .event_store import EventStore, HeldTable, MemoryTable, OwnedTable, ReferenceTable
 from .join import concat
 
-_SEQUENCES = 1 << 40  # ids of autograd nodes are counted by each process: they are moved apart by so much
+# Ids of nodes, launches, blocks and tensors are counted by each process: they are moved apart by so much.
+IDS_APART = 1 << 40
 
 
 def joined_processes(own: EventStore, others: Sequence[EventStore]) -> EventStore:
@@ -21,7 +23,7 @@ def joined_processes(own: EventStore, others: Sequence[EventStore]) -> EventStor
     base = max((thread.number for thread in own.threads), default=0)
     for index, other in enumerate(others, 1):
         names[str(other.metadata.pid)] = f"{other.metadata.process_name} {other.metadata.pid}"
-        parts.append(_shift_times(other, clock_shift(own.metadata, other.metadata), base, index))
+        parts.append(_shift_store(other, clock_shift(own.metadata, other.metadata), base, index))
         base += max((thread.number for thread in other.threads), default=0)
     meta = own.metadata
     dropped = sum(part.metadata.dropped_events for part in parts)
@@ -38,28 +40,34 @@ def clock_shift(own: Metadata, other: Metadata) -> int:
     return other.epoch_offset_ns - own.epoch_offset_ns
 
 
-def _shift_times(store: EventStore, shift: int, base: int, index: int) -> EventStore:
+def shifted_columns(store: EventStore, shift: int, base: int, process: int) -> dict[str, np.ndarray]:
+    """A store's columns with times moved by `shift` ns, numbers of threads by `base`, and ids to those of `process`."""
     columns = dict(store.columns)
     for name in ("start_ns", "end_ns"):
         columns[name] = columns[name] + shift
     for name in ("forward_thread", "end_thread"):
         columns[name] = np.where(columns[name] > 0, columns[name] + base, columns[name])
     for name in ("sequence_nr", "correlation"):
-        columns[name] = np.where(columns[name] >= 0, columns[name] + index * _SEQUENCES, columns[name])
+        columns[name] = np.where(columns[name] >= 0, columns[name] + process * IDS_APART, columns[name])
+    return columns
+
+
+def shifted_window(store: EventStore, shift: int) -> Metadata:
+    """A store's metadata with its window moved by `shift` ns."""
+    meta = store.metadata
+    return replace(meta, start_ns=meta.start_ns + shift, stop_ns=meta.stop_ns + shift)
+
+
+def _shift_store(store: EventStore, shift: int, base: int, process: int) -> EventStore:
     pid = store.metadata.pid
     threads = [thread._replace(number=thread.number + base, process=thread.process or pid) for thread in store.threads]
-    moved = EventStore(
-        columns,
-        strings=store.strings,
-        inputs=store.inputs,
+    return store.replaced(
+        shifted_columns(store, shift, base, process),
         threads=threads,
-        modules=store.modules,
-        stacks=store.stacks,
+        metadata=shifted_window(store, shift),
         memory=MemoryTable(),
         scratch=MemoryTable(),
         held=HeldTable(),
         references=ReferenceTable(),
         owned=OwnedTable(),
-        metadata=store.metadata,
     )
-    return moved.with_metadata(start_ns=store.metadata.start_ns + shift, stop_ns=store.metadata.stop_ns + shift)

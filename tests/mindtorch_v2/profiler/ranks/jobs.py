@@ -48,7 +48,7 @@ def rank_store(
         user["distributedInfo"] = json.dumps({"rank": rank, "world_size": size})
         alignment = {"clock": clock, "epoch_offset_ns": epoch, "pings": [list(ping) for ping in pings]}
         user[ALIGNMENT_KEY] = json.dumps(alignment)
-    return store._replaced(
+    return store.replaced(
         store.columns, metadata=replace(store.metadata, user=user, epoch_offset_ns=epoch, host_name=host)
     )
 

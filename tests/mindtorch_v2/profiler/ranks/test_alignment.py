@@ -93,7 +93,7 @@ def test_a_trace_of_another_base_is_on_the_ranks_own_clock() -> None:
     """An exported trace counts from another moment than the profile; its metadata leads back."""
     events = [E("gloo:all_reduce", 1_000, 2_000, kind=Kind.SCOPE, inputs=facts("all_reduce", 1, range(2), 0))]
     store = rank_store(0, 2, events, clock="a", epoch=500)
-    moved = store._replaced(
+    moved = store.replaced(
         {**store.columns, "start_ns": store.start_ns - 300, "end_ns": store.end_ns - 300}
     ).with_metadata(epoch_offset_ns=800)
     assert summarize(moved).collectives.start_ns.tolist() == summarize(store).collectives.start_ns.tolist() == [1_000]

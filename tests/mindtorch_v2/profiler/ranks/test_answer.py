@@ -152,7 +152,7 @@ def test_joined_ranks_keep_their_tensors_and_memory_apart() -> None:
     parts = []
     for rank in range(2):
         store = rank_store(rank, 2, [E("aten::mm", 100, 200, seq=7)], clock="one")
-        store = store._replaced(
+        store = store.replaced(
             store.columns,
             memory=MemoryTable({"time_ns": [150], "block": [3], "nbytes": [8], "row": [0], "thread": [0]}),
             scratch=MemoryTable({"time_ns": [160], "block": [4], "nbytes": [16], "row": [0], "thread": [0]}),
