@@ -8,7 +8,7 @@ therefore made alike everywhere, and the keys in `_keys` say who may read the me
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ._keys import CPU, DEVICES, GRAD, INFERENCE, META, SUBCLASS
 from ._shape import Size, contiguous_strides
 from ._storage import Storage, native
 
+T = TypeVar("T", bound="Tensor")
 PART_NAME = "_shard_of"  # the attribute of a tensor that is this process's part of a larger one
 DEVICE_OF_KEY = {CPU: CPU_DEVICE, META: META_DEVICE}
 legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
@@ -104,7 +105,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     _takes_ops: Any = None
     _as_parameter: Any = None  # what nn.Parameter makes of an instance, where its class says that
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: type[T], *args: Any, **kwargs: Any) -> T:
         return legacy_constructor(cls, *args, **kwargs)
 
     # --- shape and layout -------------------------------------------------------------------------------------------

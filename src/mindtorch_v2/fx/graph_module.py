@@ -8,7 +8,7 @@ import itertools
 import linecache
 import sys
 import traceback
-from typing import Any
+from typing import Any, TypeVar
 
 from ..nn.modules.module import Module
 from ._codegen import PythonCode
@@ -16,6 +16,7 @@ from .graph import Graph
 
 __all__ = ["GraphModule"]
 
+T = TypeVar("T", bound="GraphModule")
 _numbers = itertools.count()
 
 
@@ -46,7 +47,7 @@ class _CodeOnlyModule(Module):
 
 
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
-    """Gives `to_module` what stands at a path of the other module; tensors that are no parameters become buffers."""
+    """Gives `to_module` what stands at a path of the other module; tensors that are not parameters become buffers."""
     from .._tensor import Parameter, Tensor
 
     *prefix, field = target.split(".")
@@ -138,7 +139,7 @@ class GraphModule(Module):
     _graph: Graph
     _code: str
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: type[T], *args: Any, **kwargs: Any) -> T:
         base = _shown(cls)
         # Each instance has a class of its own, so that its forward is an ordinary method.
         own = type(base.__name__, (base,), {"_is_generated": True, "__module__": base.__module__})

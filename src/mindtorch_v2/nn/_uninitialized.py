@@ -6,7 +6,7 @@ this module is therefore imported when a program first asks for one.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from .. import _accelerators
 from .._dispatch import aten
@@ -14,6 +14,8 @@ from .._dispatch.overrides import DisableTorchFunctionSubclass, become
 from .._tensor import Parameter, Tensor, shallow_alias
 
 __all__ = ["UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"]
+
+T = TypeVar("T", bound=Tensor)
 
 # What may be asked of a tensor without a shape: where it is and of what type, and to be moved and cast.
 _ALLOWED = frozenset(
@@ -76,9 +78,8 @@ class UninitializedTensorMixin:
         """Refused: there is none."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
-            "`forward` to "
-            "initialize the parameters before accessing their attributes."
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self) -> NoReturn:
@@ -105,11 +106,9 @@ class UninitializedTensorMixin:
 
 def _unusable(func: Any) -> ValueError:
     return ValueError(
-        f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
-        f"`LazyModule` or "
-        "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
-        "`forward` "
-        "with a dummy batch to initialize the parameters before calling torch functions"
+        f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` "
+        "or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
+        "`forward` with a dummy batch to initialize the parameters before calling torch functions"
     )
 
 
@@ -160,7 +159,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     cls_to_become = Parameter
     _is_uninitialized = True
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls: type[T], requires_grad: bool = True, device: Any = None, dtype: Any = None) -> T:
         made = _empty(cls, device, dtype)
         Tensor.requires_grad_(made, requires_grad)
         return made
@@ -189,8 +188,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
     persistent: bool
 
     def __new__(
-        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> Any:
+        cls: type[T], requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> T:
         made = _empty(cls, device, dtype)
         if requires_grad:
             Tensor.requires_grad_(made, True)

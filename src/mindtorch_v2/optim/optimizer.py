@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _observer, _owners
 from .._autograd.hooks import RemovableHandle
@@ -19,6 +19,7 @@ from ._options import new_step
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 Closure = Callable[[], Any]
+T = TypeVar("T", bound="Optimizer")
 # in annotations of what an optimizer is given
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 # told when an optimizer has stepped and its scope is closed, so that a step may end there: a flight recorder, a tool
@@ -123,7 +124,7 @@ class Optimizer:
         if step is not None and not getattr(step, "hooked", False):
             cls.step = _with_scope_and_hooks(step)  # type: ignore[method-assign]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: type[T], *args: Any, **kwargs: Any) -> T:
         made = super().__new__(cls)
         _owners.optimizers.add(made)
         return made
@@ -192,23 +193,10 @@ class Optimizer:
         """Adds a group: {"params": tensors, option: value, ...}; options left out come from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params = param_group["params"]
-        if isinstance(params, Tensor):
-            params = [params]
-        elif isinstance(params, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                "sets will "
-                "change between runs. Please use a list instead."
-            )
-        params, names = _split_names(list(params))
+        params, names = _split_names(_ordered(param_group["params"]))
         if names:
             param_group["param_names"] = names
-        for p in params:
-            if not isinstance(p, Tensor):
-                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + _type_name(p))
-            if not self.defaults.get("differentiable", None) and not (p.is_leaf or p._retain):
-                raise ValueError("can't optimize a non-leaf Tensor")
+        self._check_params(params)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
@@ -216,21 +204,31 @@ class Optimizer:
         param_group["params"] = params
         if len({id(p) for p in params}) != len(params):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
-                "error; see "
-                "github.com/pytorch/pytorch/issues/40967 for more information",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
+        self._check_beside_others(params, bool(names))
+        self.param_groups.append(param_group)
+
+    def _check_params(self, params: list[Any]) -> None:
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + _type_name(p))
+            if not self.defaults.get("differentiable", None) and not (p.is_leaf or p._retain):
+                raise ValueError("can't optimize a non-leaf Tensor")
+
+    def _check_beside_others(self, params: list[Any], has_names: bool) -> None:
+        """Whether a new group goes with those that are there: all have names or none, and no parameter is in two."""
         for group in self.param_groups:
-            if ("param_names" in group) != bool(names):
+            if ("param_names" in group) != has_names:
                 raise ValueError(
                     "all optimizer param groups should be with/without names. cannot add param group "
-                    f"{'with' if names else 'without'} names to the optimizer"
+                    f"{'with' if has_names else 'without'} names to the optimizer"
                 )
         known = {id(p) for g in self.param_groups for p in g["params"]}
         if any(id(p) in known for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets all gradients, or (set_to_none=False) sets them to zero in place."""
@@ -361,6 +359,16 @@ def _fit(param: Tensor, value: Any, key: str | None = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return type(value)(_fit(param, v) for v in value)  # type: ignore[call-arg]
     return value
+
+
+def _ordered(params: Any) -> list[Any]:
+    """What is given as the parameters of a group, as a list."""
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change between runs. Please use a list instead."
+        )
+    return [params] if isinstance(params, Tensor) else list(params)
 
 
 def _split_names(params: list[Any]) -> tuple[list[Any], list[str]]:

@@ -80,7 +80,7 @@ class Module(RegistrationMixin, StateMixin):
     dump_patches: bool = False
     _is_full_backward_hook: bool | None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: type[T], *args: Any, **kwargs: Any) -> T:
         made = super().__new__(cls)
         _owners.modules.add(made)
         return made
