@@ -228,6 +228,17 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     return _finish(made, None, requires_grad)
 
 
+def _over_memory_of(obj: Any, dtype: dt.dtype | None) -> Tensor | None:
+    """A tensor over the memory of an object that has memory; None for a number or a list."""
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, np.ndarray):
+        return from_numpy(obj)
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        return frombuffer(obj, dtype=dtype or dt.get_default_dtype())
+    return wrap(obj.bytes_array(), dt.uint8) if isinstance(obj, UntypedStorage) else None
+
+
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
@@ -241,15 +252,7 @@ def asarray(
         return ask_about(asarray, obj, dtype=dtype, device=device, copy=copy, requires_grad=requires_grad or None)
     if dtype is not None:
         dtype = as_dtype(dtype)
-    shared: Tensor | None = None
-    if isinstance(obj, Tensor):
-        shared = obj
-    elif isinstance(obj, np.ndarray):
-        shared = from_numpy(obj)
-    elif isinstance(obj, (bytes, bytearray, memoryview)):
-        shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype())
-    elif isinstance(obj, UntypedStorage):
-        shared = wrap(obj.bytes_array(), dt.uint8)
+    shared = _over_memory_of(obj, dtype)
     if shared is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")

@@ -64,14 +64,22 @@ def run(op: Op, args: tuple[Any, ...]) -> Any:
     if op.rule is not None and op.rule.elementwise:
         return rewrap(call(op, align_ranks(args, level)), level)
     if sum(isinstance(t, Tensor) for t in tensors) == 1 and is_at(args[0], level):
-        if op.name in OF_DIMENSIONS:
-            return rewrap(_reduce_all(op, args, level), level)
-        if op.name in DIMS and _names_dimensions(op, args):
-            if args[0].dim() or op.name in ("unsqueeze", "permute"):
-                return rewrap(call(op, _shift_dims(op, args)), level)
-            if op.name not in NOT_OF_NUMBERS:
-                return rewrap(_on_rows_of_one(op, args, level), level)
+        made = _run_on_one(op, args, level)
+        if made is not NotImplemented:
+            return rewrap(made, level)
     return _loop(op, args, level)
+
+
+def _run_on_one(op: Op, args: tuple[Any, ...], level: int) -> Any:
+    """An operator of one batched tensor that reduces, or names dimensions; NotImplemented for others."""
+    if op.name in OF_DIMENSIONS:
+        return _reduce_all(op, args, level)
+    if op.name in DIMS and _names_dimensions(op, args):
+        if args[0].dim() or op.name in ("unsqueeze", "permute"):
+            return call(op, _shift_dims(op, args))
+        if op.name not in NOT_OF_NUMBERS:
+            return _on_rows_of_one(op, args, level)
+    return NotImplemented
 
 
 class Unwritable(RuntimeError):
@@ -89,9 +97,8 @@ def _run_steps(op: Op, args: tuple[Any, ...], level: int) -> Any:
         return args[0]
     if op.writes:
         raise Unwritable(
-            f"vmap: aten::{op.base} writes a batched tensor into one that is not batched. Use an operator that "
-            "returns a new "
-            "tensor, or write into a tensor that was made from a batched one."
+            f"vmap: aten::{op.base} writes a batched tensor into one that is not batched. Use an operator that returns "
+            "a new tensor, or write into a tensor that was made from a batched one."
         )
     try:
         return COMPOSITES[op.name](*args)
@@ -129,7 +136,7 @@ def call(op: Op, args: tuple[Any, ...]) -> Any:
 
 # --- general ways
 def pad_rank(x: Any, level: int, rank: int) -> Any:
-    """A value with ones behind its batch, so that one sample has `rank` dimensions: then values broadcast as samples
+    """A value with ones after its batch, so that one sample has `rank` dimensions: then values broadcast as samples
     do.
     """
     value = inner(x, level)
@@ -152,7 +159,7 @@ def _on_rows_of_one(op: Op, args: tuple[Any, ...], level: int) -> Any:
 
 
 def _shift_dims(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments for the value: dimensions are counted behind the batch."""
+    """The arguments for the value: dimensions are counted after the batch."""
     n = args[0].dim() + (op.name == "unsqueeze")
 
     def shift(dim: Any) -> Any:
@@ -191,9 +198,8 @@ def _write(op: Op, args: tuple[Any, ...], level: int) -> Any:
     if not is_at(target, level):
         raise Unwritable(
             "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
-            "`self` not "
-            f"being vmapped over in a vmap. Please try to use out-of-place operators instead of {op.base}."
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            f"not being vmapped over in a vmap. Please try to use out-of-place operators instead of {op.base}."
         )
     source = op.inplace_of
     if source is not None and source.rule is not None and source.rule.elementwise:
@@ -260,8 +266,7 @@ def _warn(op: Op) -> None:
         _warned.add(op.name)
         warnings.warn(
             f"There is a performance drop because we have not yet implemented the batching rule for {op.event}. It "
-            "runs once "
-            "for each sample of the batch.",
+            "runs once for each sample of the batch.",
             stacklevel=4,
         )
 
@@ -273,8 +278,7 @@ def _run_random(op: Op, args: tuple[Any, ...], level: int) -> Any:
     how = next(one.randomness for one in levels.stack if one.id == level)
     if how == "error":
         raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-            "'different' "
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
             f"randomness flags on vmap or perform the randomness operation out of vmap (aten::{op.base})"
         )
     first = args[0]

@@ -54,37 +54,45 @@ def _geometry(self: np.ndarray) -> tuple[int, int, int]:
 
 
 def _check(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, flat: bool) -> None:
-    if flat:
-        if not 0 < self.ndim <= 2:
-            raise RuntimeError("input tensor should be 1D or 2D")
-        if target.ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        if self.ndim == 2 and (target.ndim == 0 or target.shape[0] != self.shape[0]):
-            raise RuntimeError(f"size mismatch (got input: {_sizes(self.shape)}, target: {_sizes(target.shape)})")
-    else:
-        if target.ndim != 3:
-            raise RuntimeError(
-                f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
-            )
-        if self.ndim != 4:
-            raise RuntimeError(
-                f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}"
-            )
-        if target.shape != (self.shape[0], *self.shape[2:]):
-            raise RuntimeError(f"size mismatch (got input: {_sizes(self.shape)} , target: {_sizes(target.shape)}")
+    (_check_rows if flat else _check_images)(self, target)
     if self.dtype.kind != "f":
         raise not_implemented("nll_loss_out_frame" if flat else "nll_loss2d_forward_out_frame", self)
     if target.dtype not in (np.int64, np.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_word(target)}")
     if weight is not None:
-        classes = self.shape[-1 if flat else 1]
-        if weight.ndim != 1 or weight.size != classes:
-            raise RuntimeError(
-                f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                f"tensor of shape: {_sizes(weight.shape)}"
-            )
-        if weight.dtype != self.dtype:
-            raise RuntimeError(f"expected scalar type {type_word(self)} but found {type_word(weight)}")
+        _check_weight(self, weight, self.shape[-1 if flat else 1])
+
+
+def _check_rows(self: np.ndarray, target: np.ndarray) -> None:
+    if not 0 < self.ndim <= 2:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if self.ndim == 2 and (target.ndim == 0 or target.shape[0] != self.shape[0]):
+        raise RuntimeError(f"size mismatch (got input: {_sizes(self.shape)}, target: {_sizes(target.shape)})")
+
+
+def _check_images(self: np.ndarray, target: np.ndarray) -> None:
+    if target.ndim != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
+        )
+    if self.ndim != 4:
+        raise RuntimeError(
+            f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}"
+        )
+    if target.shape != (self.shape[0], *self.shape[2:]):
+        raise RuntimeError(f"size mismatch (got input: {_sizes(self.shape)} , target: {_sizes(target.shape)}")
+
+
+def _check_weight(self: np.ndarray, weight: np.ndarray, classes: int) -> None:
+    if weight.ndim != 1 or weight.size != classes:
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {_sizes(weight.shape)}"
+        )
+    if weight.dtype != self.dtype:
+        raise RuntimeError(f"expected scalar type {type_word(self)} but found {type_word(weight)}")
 
 
 def _class_of_each(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:

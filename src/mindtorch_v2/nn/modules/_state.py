@@ -247,6 +247,18 @@ class StateMixin:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        missing, unexpected, errors = self._load_tree(state_dict, assign)
+        if strict:
+            if unexpected:
+                errors.insert(0, f"Unexpected key(s) in state_dict: {_quote_keys(unexpected)}. ")
+            if missing:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quote_keys(missing)}. ")
+        if errors:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        return _IncompatibleKeys(missing, unexpected)
+
+    def _load_tree(self, state_dict: Mapping[str, Any], assign: bool) -> tuple[list[str], list[str], list[str]]:
+        """Loads this module and all below it: the missing keys, those that nobody took, and what went wrong."""
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []
@@ -273,11 +285,4 @@ class StateMixin:
                     )
 
         load(self, entries)
-        if strict:
-            if unexpected:
-                errors.insert(0, f"Unexpected key(s) in state_dict: {_quote_keys(unexpected)}. ")
-            if missing:
-                errors.insert(0, f"Missing key(s) in state_dict: {_quote_keys(missing)}. ")
-        if errors:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
-        return _IncompatibleKeys(missing, unexpected)
+        return missing, unexpected, errors
