@@ -184,7 +184,7 @@ def test_messages_between_ranks(job: Callable[..., list[Any]]) -> None:
             _fields_ = [("type", C.c_int32), ("buffer", P), ("count", C.c_uint64), ("dtype", C.c_int32), ("peer", C.c_uint32)]
         a, b = buffer(np.full(3, 7 + rank, np.float32)), Buffer(sim, (3,), FLOAT)
         items = (Item * 2)(Item(0, a.address, 3, FP32_, 1 - rank), Item(1, b.address, 3, FP32_, 1 - rank))
-        assert lib.HcclBatchSendRecv(items, 2, comm, None) == 0      # both send first: in one call that is no deadlock
+        assert lib.HcclBatchSendRecv(items, 2, comm, None) == 0      # both send first: in one call that is not a deadlock
         counts = [[1, 2], [3, 0]][rank], [[1, 3], [2, 0]][rank]       # rank 1 keeps nothing for itself
         starts = [[0, counts[0][0]], [0, counts[1][0]]]
         u64 = lambda v: (C.c_uint64 * 2)(*v)

@@ -243,8 +243,7 @@ def report(result: Result) -> int:
     if operators:
         print(
             f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, "
-            "their parameters "
-            "were not compared"
+            "their parameters were not compared"
         )
     if functions:
         print("functions that no header declares, whose names occur in the libraries:", ", ".join(functions))

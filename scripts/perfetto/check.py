@@ -113,7 +113,7 @@ def differences(trace: bytes, events: list[dict[str, Any]], *, is_json: bool) ->
 
 
 def main() -> int:
-    program()  # what is done once at first use is no part of this
+    program()  # what is done once at first use is not a part of this
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         json_path, saved, binary = (pathlib.Path(folder) / name for name in ("t.json", "t.mindprof", "t.pftrace"))

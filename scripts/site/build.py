@@ -89,7 +89,7 @@ def stage(source: pathlib.Path) -> None:
 
 
 def _copy_linked_files(page: pathlib.Path, text: str, source: pathlib.Path) -> None:
-    """Files of the repository that a page links to and that are no pages, such as the examples."""
+    """Files of the repository that a page links to and that are not pages, such as the examples."""
     for target in re.findall(r"\]\(([^)\s#]+)\)", text):
         found = (page.parent / target).resolve()
         if "://" not in target and found.is_file() and found.suffix != ".md" and ROOT in found.parents:
@@ -99,7 +99,7 @@ def _copy_linked_files(page: pathlib.Path, text: str, source: pathlib.Path) -> N
 
 
 def _without_links_to_folders(page: pathlib.Path, text: str) -> str:
-    """A folder of the repository is no page: its name stays, the link goes."""
+    """A folder of the repository is not a page: its name stays, the link goes."""
 
     def plain(found: re.Match[str]) -> str:
         return found[1] if (page.parent / found[2]).is_dir() else found[0]

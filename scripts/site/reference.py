@@ -204,7 +204,7 @@ def _page(title: str, module: str, intro: str, entries: list[str]) -> str:
 
 
 def torch_page() -> str:
-    """Functions and classes of `torch` that are no operators."""
+    """Functions and classes of `torch` that are not operators."""
     names = [
         name
         for name in dir(torch)

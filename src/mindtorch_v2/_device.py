@@ -58,8 +58,7 @@ class device:
         elif not isinstance(type, str):
             raise TypeError(
                 f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "
-                "expected one "
-                "of:\n * (torch.device device)\n * (str type, int index = -1)"
+                "expected one of:\n * (torch.device device)\n * (str type, int index = -1)"
             )
         if index is not None and not isinstance(index, int):
             raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")

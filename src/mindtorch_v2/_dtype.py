@@ -110,8 +110,7 @@ def _ml_dtypes(wanted: dtype) -> Any:
     except ImportError as error:
         raise ImportError(
             f"{wanted!r} needs the package ml_dtypes, which could not be imported ({error}). It comes with this "
-            "package; to "
-            "add it to an environment: pip install ml_dtypes"
+            "package; to add it to an environment: pip install ml_dtypes"
         ) from error
     if not hasattr(ml_dtypes, wanted.name):
         raise ImportError(
@@ -229,8 +228,7 @@ def from_numpy(np_dtype: np.dtype[Any]) -> dtype:
         kind = f"{np_dtype.type.__module__}.{np_dtype.name}" if np_dtype.num >= FIRST_USER_NUM else np_dtype
         raise TypeError(
             f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "
-            "complex64, "
-            "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+            "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
     return found
 

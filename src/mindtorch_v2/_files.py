@@ -82,7 +82,7 @@ def _file_at(path: Any) -> os.stat_result | None:
 
 
 def _is_direct(path: Any, found: os.stat_result | None) -> bool:
-    """Whether a path is no name of a file: /dev/stdout is what is open there, even if that is a file."""
+    """Whether a path is not a name of a file: /dev/stdout is what is open there, even if that is a file."""
     full = os.path.abspath(os.fsdecode(path))
     return found is not None and (
         not stat.S_ISREG(found.st_mode) or (full.startswith(("/dev/", "/proc/")) and not full.startswith("/dev/shm/"))
@@ -118,7 +118,7 @@ def _replace_file(target: str, replaced: os.stat_result | None, sync: bool) -> I
             if sync and replaced is not None:
                 os.fsync(handle)
             if fcntl is not None:
-                os.replace(temporary, target)  # while the lock is held: until then it is no leftover
+                os.replace(temporary, target)  # while the lock is held: until then it is not a leftover
         if fcntl is None:
             os.replace(temporary, target)
     except BaseException:

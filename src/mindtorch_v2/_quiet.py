@@ -83,9 +83,9 @@ def _variable() -> ContextVar[Any]:
 
 
 if native is not None:
-    _found = _variable()
+    _settings = _variable()
     native.setup_quiet(
-        _found, _silent_context()[_found], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None)
+        _settings, _silent_context()[_settings], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None)
     )
 
 

@@ -216,9 +216,8 @@ def _check_repo_is_trusted(repo: str, trust_repo: Any) -> None:
     known = entry in trusted or owner in _TRUSTED_OWNERS
     if trust_repo is False or (trust_repo in (None, "check") and not known):
         question = (
-            f"The repository {owner}_{name} does not belong to the list of trusted repositories and as such cannot "
-            "be downloaded. "
-            "Do you trust this repository and wish to add it to the trusted list of repositories (y/N)?"
+            f"The repository {owner}_{name} does not belong to the list of trusted repositories and as such cannot be "
+            "downloaded. Do you trust this repository and wish to add it to the trusted list of repositories (y/N)?"
         )
         if input(question).lower() not in ("y", "yes"):
             raise Exception("Untrusted repository.")

@@ -27,8 +27,7 @@ def load_library(path: Any) -> None:
     _accept_early_fakes()
     raise OSError(
         f"Could not load this library: {path}. Libraries of operators are compiled against PyTorch's own; write "
-        "operators in "
-        "Python with torch.library.custom_op"
+        "operators in Python with torch.library.custom_op"
     )
 
 

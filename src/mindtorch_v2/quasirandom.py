@@ -106,10 +106,8 @@ class SobolEngine:
         if total & (total - 1):
             raise ValueError(
                 f"The balance properties of Sobol' points require n to be a power of 2. {self.num_generated} points "
-                f"have been "
-                f"previously generated, then: n={self.num_generated}+2**{m}={total}. If you still want to do this, "
-                f"please use "
-                "'SobolEngine.draw()' instead."
+                f"have been previously generated, then: n={self.num_generated}+2**{m}={total}. If you still want to do "
+                "this, please use 'SobolEngine.draw()' instead."
             )
         return self.draw(n=n, out=out, dtype=dtype)
 

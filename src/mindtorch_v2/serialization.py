@@ -182,10 +182,8 @@ class _LocationMap:
         if kind not in _device.BUILT_IN and (backend is None or not backend.is_available()):
             raise RuntimeError(
                 f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is "
-                "False. If "
-                "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
-                "to map "
-                "your storages to the CPU."
+                "False. If you are running on a CPU-only machine, please use torch.load with "
+                "map_location=torch.device('cpu') to map your storages to the CPU."
             )
         return _device.device(wanted)
 
@@ -206,7 +204,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Reads what `save` wrote, here or in PyTorch. A file that is no checkpoint or is damaged is a RuntimeError (the
+    """Reads what `save` wrote, here or in PyTorch. A file that is not a checkpoint or is damaged is a RuntimeError (the
     archive) or an UnpicklingError (what it describes); one with a type that does not exist here (bfloat16) is a
     NotImplementedError.
 

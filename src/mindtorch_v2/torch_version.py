@@ -12,7 +12,7 @@ _STAGES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": 
 
 
 def _parts(version: Any) -> tuple[Any, ...] | None:
-    """What versions are ordered by: release numbers, stage, build; None for what is no version."""
+    """What versions are ordered by: release numbers, stage, build; None for what is not a version."""
     text = ".".join(map(str, version)) if isinstance(version, (tuple, list)) else str(version)
     found = _PARTS.fullmatch(text.strip())
     if found is None:
@@ -27,7 +27,7 @@ def _parts(version: Any) -> tuple[Any, ...] | None:
 class TorchVersion(str):
     """A version that can be compared with strings, tuples and other versions: "2.13.0" is above "2.2" and (1, 8).
 
-    What is no version is compared as a string.
+    What is not a version is compared as a string.
 
     >>> torch.torch_version.TorchVersion("2.13.0") >= "2.2", torch.torch_version.TorchVersion("2.13.0") > (2, 13)
     (True, False)

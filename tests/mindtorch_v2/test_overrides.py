@@ -1,4 +1,4 @@
-"""`__torch_function__` on classes that are no tensors, modes above and below autograd, classes without memory."""
+"""`__torch_function__` on classes that are not tensors, modes above and below autograd, classes without memory."""
 
 from __future__ import annotations
 

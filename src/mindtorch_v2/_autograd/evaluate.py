@@ -91,8 +91,7 @@ def _warn_origin(node: Node) -> None:
     else:
         warnings.warn(
             f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-            "forward "
-            "pass for more information.",
+            "forward pass for more information.",
             stacklevel=2,
         )
 

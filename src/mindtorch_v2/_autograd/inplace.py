@@ -30,10 +30,8 @@ def check_inplace(t: Tensor) -> None:
             node, nr = (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
             raise RuntimeError(
                 f"Output {nr} of {function_name(node)} is a view and is being modified inplace. This view is the "
-                "output of "
-                "a function "
-                "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
-                "should replace the inplace operation by an out-of-place one."
+                "output of a function that returns multiple views. Such functions do not allow the output views to be "
+                "modified inplace. You should replace the inplace operation by an out-of-place one."
             )
 
 

@@ -176,7 +176,7 @@ def node_and_nr(t: Tensor) -> tuple[Any, int]:
 
 
 def versions_of(saved: Iterable[Any]) -> tuple[int, ...]:
-    """The present versions of saved values; 0 for what is no tensor."""
+    """The present versions of saved values; 0 for what is not a tensor."""
     return tuple([v._storage.version if isinstance(v, Tensor) and v._storage is not None else 0 for v in saved])
 
 

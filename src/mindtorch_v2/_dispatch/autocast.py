@@ -178,8 +178,7 @@ def cast_arguments(op: Op, args: tuple[Any, ...], policy: int, now: Setting, low
     if policy == BANNED:
         raise RuntimeError(
             f"torch.nn.functional.{op.base} and torch.nn.BCELoss are unsafe to autocast. Many models use a sigmoid "
-            "layer "
-            "right before the binary cross entropy layer. In this case, combine the two layers using "
+            "layer right before the binary cross entropy layer. In this case, combine the two layers using "
             "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss. "
             "binary_cross_entropy_with_logits and BCEWithLogits are safe to autocast."
         )

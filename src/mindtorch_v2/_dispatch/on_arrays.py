@@ -55,7 +55,7 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
 
 
 def _kernel_runner(plan: CallPlan) -> Callable[[list[Any]], Any]:
-    """Runs the kernel on the arguments; its direct form where all that are no tensors have their defaults."""
+    """Runs the kernel on the arguments; its direct form where all that are not tensors have their defaults."""
     kernel, direct = plan.kernel, plan.direct
     assert kernel is not None
     kinds = [ArgumentKind.TENSOR <= a.kind <= ArgumentKind.NUMBER for a in plan.arguments]

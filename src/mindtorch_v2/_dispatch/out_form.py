@@ -199,10 +199,8 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     if op.base == "arange" and out.numel() not in (0, made.numel()):
         warnings.warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
-            "match the "
-            f"computed number of elements {made.numel()}. Note that this may occur as a result of rounding error. "
-            "The out tensor "
-            f"will be resized to a tensor of shape ({made.numel()},).",
+            f"match the computed number of elements {made.numel()}. Note that this may occur as a result of rounding "
+            f"error. The out tensor will be resized to a tensor of shape ({made.numel()},).",
             stacklevel=4,
         )
     write_into(out, made, warns=False)
@@ -220,10 +218,9 @@ def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
         if target._array.size and warns:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, "
-                "which does "
-                f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
-                "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
-                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                f"which does not match the required output shape {list(array.shape)}. This behavior is deprecated, and "
+                "in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
                 stacklevel=4,
             )
         target._array = _memory(target, array, result.device)

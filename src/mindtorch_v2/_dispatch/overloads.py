@@ -115,15 +115,15 @@ class _Choice:
 
     def __init__(self, name: str, overloads: list[Op], form: str) -> None:
         self.name, self.overloads, self.form = name, overloads, form
-        self._chosen: dict[Any, Any] = {}
+        self._choices: dict[Any, Any] = {}
         self._calls: dict[Op, Any] = {}
 
     def choose(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call function of the first overload that fits."""
         key = (tuple([_key(a) for a in args]), tuple([(k, _key(v)) for k, v in kwargs.items()]))
-        target = self._chosen.get(key)
+        target = self._choices.get(key)
         if target is None:
-            target = self._chosen[key] = self._first_fitting(args, kwargs)
+            target = self._choices[key] = self._first_fitting(args, kwargs)
         return target
 
     def _first_fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

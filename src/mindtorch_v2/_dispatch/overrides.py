@@ -93,11 +93,11 @@ def _instances(values: Any) -> Iterator[Any]:
             yield v
 
 
-_foreign: dict[type, bool] = {}  # classes that are no tensors -> whether they have a __torch_function__
+_foreign: dict[type, bool] = {}  # classes that are not tensors -> whether they have a __torch_function__
 
 
 def is_foreign(cls: type) -> bool:
-    """Whether instances of a class that is no tensor are asked."""
+    """Whether instances of a class that is not a tensor are asked."""
     found = _foreign.get(cls)
     if found is None:
         asked = getattr(cls, "__torch_function__", None)

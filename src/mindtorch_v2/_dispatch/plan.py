@@ -91,7 +91,7 @@ class Saved:
     users: tuple[int, ...]  # indices of the inputs that need it; a tensor that none of those present needs is not kept
     is_tensor: bool
     fact: Callable[[Any], Any] | None = None  # how a tensor is asked
-    absent: Any = None  # what stands for the fact where the argument is no tensor
+    absent: Any = None  # what stands for the fact where the argument is not a tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class StepsKind(IntEnum):
     """How the steps lie around the kernel."""
 
     INSIDE = 1  # the kernel runs inside the event of `op(first argument, *constants)`
-    NODE = 2  # the kernel runs inside an event of this name that is no operator
+    NODE = 2  # the kernel runs inside an event of this name that is not an operator
     PRODUCT = 3  # operands of a matrix product are resolved before it, its result after it
     COPY = 4  # nested `constants` allocate the result, then the kernel runs inside the event of `op`
 
@@ -50,7 +50,7 @@ def step_inside(op: Op, *constants: Any, dimensions: int = -1, fewer: tuple[Any,
 
 
 def node_inside(name: str) -> Steps:
-    """The kernel runs inside an event of this name that is no operator."""
+    """The kernel runs inside an event of this name that is not an operator."""
     return Steps(StepsKind.NODE, name=name)
 
 

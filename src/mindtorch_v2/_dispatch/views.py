@@ -58,7 +58,7 @@ mark_views: Callable[[Tensor], None] = _mark_noted if native is None else native
 def box_view(op: Op, kernel: Boxed) -> Boxed:
     """A function that makes views with a numpy kernel, on whatever device the viewed tensor is."""
     unwrap = unwrapper(op)
-    tracked = op.no_grad is None  # what leaves the graph, as detach does, is no view for autograd
+    tracked = op.no_grad is None  # what leaves the graph, as detach does, is not a view for autograd
 
     def boxed(*args: Any) -> Any:
         source = args[0]

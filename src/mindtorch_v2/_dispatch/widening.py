@@ -72,21 +72,21 @@ class _Call:
     take part.
     """
 
-    __slots__ = ("kind", "asked", "is_mixed", "copies")
+    __slots__ = ("kind", "dtype_argument", "is_mixed", "copies")
 
     def __init__(self) -> None:
         self.kind: dt.dtype | None = None
-        self.asked: dt.dtype | None = None  # given as the argument dtype
+        self.dtype_argument: dt.dtype | None = None  # given as the argument dtype
         self.is_mixed = False
         self.copies: list[tuple[np.ndarray, np.ndarray]] = []  # (as given, as widened)
 
     def arguments(self, args: tuple[Any, ...]) -> list[Any]:
         """Narrow arrays and types replaced by wide ones. What is asked for in a narrow type is rounded to it first."""
-        self.asked = next((x for x in args if x.__class__ is dt.dtype), None)
-        if self.asked is None or self.asked.wide is None:
+        self.dtype_argument = next((x for x in args if x.__class__ is dt.dtype), None)
+        if self.dtype_argument is None or self.dtype_argument.wide is None:
             return [self.widen(x) for x in args]
-        rounded = args[0] if args[0].dtype == self.asked.np else args[0].astype(self.asked.np)
-        return [self.widen(rounded), *(x.wide if x is self.asked else self.widen(x) for x in args[1:])]
+        rounded = args[0] if args[0].dtype == self.dtype_argument.np else args[0].astype(self.dtype_argument.np)
+        return [self.widen(rounded), *(x.wide if x is self.dtype_argument else self.widen(x) for x in args[1:])]
 
     def widen(self, value: Any) -> Any:
         """An argument as the kernel sees it."""
@@ -112,10 +112,10 @@ class Widened:
     that it writes into.
     """
 
-    __slots__ = ("name", "kernel", "function", "written")
+    __slots__ = ("name", "kernel", "function", "written_positions")
 
     def __init__(self, name: str, function: Callable[..., Any], written: Sequence[int] = ()) -> None:
-        self.name, self.kernel, self.function, self.written = name, function, function, tuple(written)
+        self.name, self.kernel, self.function, self.written_positions = name, function, function, tuple(written)
 
     def __call__(self, *args: Any, out: np.ndarray | None = None) -> Any:
         call = _Call()
@@ -126,7 +126,7 @@ class Widened:
             # which refuses operands of several types in its own words, or rounds every step
             return self.function(*args)
         result = self._run(wide, call.kind)
-        if self.written:
+        if self.written_positions:
             self._write_back(args, call.copies)
         if out is not None:
             out[...] = result
@@ -134,7 +134,7 @@ class Widened:
         if (
             result is None
             or result.__class__ in (bool, int, float)
-            or (call.asked is not None and call.asked.wide is None)
+            or (call.dtype_argument is not None and call.dtype_argument.wide is None)
         ):
             return result
         return self._by_rule(result, args) if call.is_mixed else self._narrow_outputs(result, call.kind)
@@ -163,7 +163,11 @@ class Widened:
         return narrow_result(result, kind)
 
     def _write_back(self, args: Sequence[Any], copies: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        targets = [id(a) for i in self.written for a in (args[i] if isinstance(args[i], (list, tuple)) else (args[i],))]
+        targets = [
+            id(a)
+            for i in self.written_positions
+            for a in (args[i] if isinstance(args[i], (list, tuple)) else (args[i],))
+        ]
         for given, wide in copies:
             if id(given) in targets:
                 given[...] = wide

@@ -64,12 +64,10 @@ def _check_fresh(op: CustomOp, made: Any, tensors: list[Tensor], written: list[T
         if isinstance(t, Tensor) and any(t is s for s in tensors):
             raise RuntimeError(
                 f"{op.qualified_name} (with implementation in Python): The output of this custom operator (1) must not "
-                "also be "
-                "an input to this custom operator and (2) may not alias any inputs to this custom operator or other "
-                "returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x are "
-                "the same "
-                "Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return x.clone()) or "
-                "refactor the custom operator to not return y."
+                "also be an input to this custom operator and (2) may not alias any inputs to this custom operator or "
+                "other returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x "
+                "are the same Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return "
+                "x.clone()) or refactor the custom operator to not return y."
             )
 
 
@@ -108,9 +106,8 @@ def _function_of(op: CustomOp, shape: tuple[int, ...]) -> Any:
     def backward(ctx: Any, *grads: Any) -> Any:
         if op.backward is None:
             raise RuntimeError(
-                f"Trying to backward through {op} but no autograd formula was registered. Please use "
-                "register_autograd to "
-                "add one."
+                f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd "
+                "to add one."
             )
         given = op.backward(ctx, *grads)
         given = given if isinstance(given, tuple) else (given,)

@@ -82,8 +82,7 @@ def infer_schema(
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
             raise ValueError(
                 "infer_schema(func): We do not support positional-only args, varargs, or varkwargs. Got func with "
-                "signature "
-                f"{signature})"
+                f"signature {signature})"
             )
         if p.kind is p.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")

@@ -97,8 +97,7 @@ class CustomOp:
         if len(args) > len(positional):
             raise TypeError(
                 f"{self.qualified_name}() expected at most {len(positional)} argument(s) but received {len(args)} "
-                "argument(s). "
-                f"Declaration: {self._schema}"
+                f"argument(s). Declaration: {self._schema}"
             )
         given = {p.name: value for p, value in zip(positional, args)}
         for word, value in kwargs.items():

@@ -95,8 +95,7 @@ op("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meta=_t
 op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", SAME, function=False, method=False)
 op(
     "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
-    "training=False, "
-    "Generator? generator=None) -> Tensor",
+    "training=False, Generator? generator=None) -> Tensor",
     SAME,
     inplace=True,
     function=False,

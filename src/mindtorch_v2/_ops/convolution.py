@@ -89,8 +89,7 @@ for _n in (1, 2, 3):
     _head = "Tensor input, Tensor weight, Tensor? bias=None"
     op(
         f"conv{_n}d({_head}, SymInt[{_n}] stride={_ones}, SymInt[{_n}] padding={_zeros}, SymInt[{_n}] "
-        f"dilation={_ones}, "
-        "SymInt groups=1) -> Tensor",
+        f"dilation={_ones}, SymInt groups=1) -> Tensor",
         method=False,
     )
     op(
@@ -124,8 +123,7 @@ op(
 # --- leaves
 op(
     "mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] "
-    "dilation, "
-    "SymInt groups) -> Tensor",
+    "dilation, SymInt groups) -> Tensor",
     meta=_convolution_spec,
     method=False,
 )
@@ -144,8 +142,7 @@ _backward = partial(op, function=False, method=False)
 _backward(
     "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, "
     "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] "
-    "output_mask) "
-    "-> (Tensor, Tensor, Tensor)",
+    "output_mask) -> (Tensor, Tensor, Tensor)",
     meta=_gradients,
 )
 _backward(

@@ -24,7 +24,7 @@ def counted_sizes(size: Sequence[int]) -> tuple[int, ...]:
 
 
 def explain_sizes(name: str, size: Sequence[Any]) -> None:
-    """TypeError, worded as PyTorch does, if a size is no integer."""
+    """TypeError, worded as PyTorch does, if a size is not an integer."""
     for n in size:
         if isinstance(n, (float, str, complex)) or n is None:
             raise TypeError(

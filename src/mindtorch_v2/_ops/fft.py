@@ -83,8 +83,7 @@ op("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", method=False, names
 # --- short-time transforms; `torch.stft`, which pads, stands in front of this one
 op(
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
-    "normalized=False, "
-    "bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"
+    "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"
 )
 op(
     "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "

@@ -271,8 +271,7 @@ op(
 )
 op(
     "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor "
-    "offset2bag, "
-    "int mode, int padding_idx=-1) -> Tensor",
+    "offset2bag, int mode, int padding_idx=-1) -> Tensor",
     function=False,
     method=False,
     no_grad="it is a first derivative",

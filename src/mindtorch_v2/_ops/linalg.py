@@ -369,10 +369,9 @@ op(
     method=False,
 )
 op(
-    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-    "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool "
-    "enable_gqa=False) "
-    "-> (Tensor, Tensor)",
+    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
+    "dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
+    "(Tensor, Tensor)",
     method=False,
 )
 op(

@@ -65,8 +65,7 @@ def _multilabel(self: Any, target: Any, reduction: int) -> tuple[Spec, Spec]:
 
 _nn(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
-    "reduction=Mean) "
-    "-> Tensor",
+    "reduction=Mean) -> Tensor",
     _per_sample,
     out=True,
 )
@@ -176,8 +175,7 @@ op(
 )
 op(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "
-    "eps=1e-06, "
-    "bool swap=False, int reduction=Mean) -> Tensor",
+    "eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
     method=False,
 )
 op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", method=False)

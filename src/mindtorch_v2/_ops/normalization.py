@@ -193,20 +193,17 @@ op(
 )
 op(
     "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
-    "running_var, bool training, "
-    "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     method=False,
 )
 op(
     "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
-    "float eps) "
-    "-> (Tensor, Tensor, Tensor)",
+    "float eps) -> (Tensor, Tensor, Tensor)",
     method=False,
 )
 op(
     "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
-    "running_var, float momentum, "
-    "float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
     function=False,
     method=False,
 )
@@ -224,21 +221,18 @@ op(
 # --- group
 op(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
-    "cudnn_enabled=True) "
-    "-> Tensor",
+    "cudnn_enabled=True) -> Tensor",
     method=False,
 )
 op(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
-    "eps) "
-    "-> (Tensor, Tensor, Tensor)",
+    "eps) -> (Tensor, Tensor, Tensor)",
     meta=_group,
     method=False,
 )
 _backward(
     "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, "
-    "SymInt C, "
-    "SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     meta=_group_backward,
 )
 

@@ -79,9 +79,8 @@ op(
     meta=lambda self, dim, keepdim, mode: Spec(_reduced_shape(self, dim, keepdim), dt.BY_NAME["uint64"]),
 )
 op(
-    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
-    "int axis=0, "
-    "bool unsafe=False, Scalar? initial=None) -> Tensor",
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int "
+    "axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     method=False,
 )
 

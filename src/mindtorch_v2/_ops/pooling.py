@@ -75,8 +75,7 @@ for _n in (1, 2, 3):
     _zero, _one = ([0], [1]) if _n == 1 else (0, 1)
     _form = (
         f"(Tensor self, int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding={_zero}, int[{_n}] "
-        f"dilation={_one}, "
-        "bool ceil_mode=False)"
+        f"dilation={_one}, bool ceil_mode=False)"
     )
     op(f"max_pool{_n}d{_form} -> Tensor", method=False)
     if _n == 1:
@@ -85,8 +84,7 @@ for _n in (1, 2, 3):
     _nn(f"max_pool{_n}d_with_indices{_form} -> (Tensor, Tensor)", meta=_max_pooled(_n))
     _backward(
         f"max_pool{_n}d_with_indices_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] "
-        "stride, "
-        f"int[{_n}] padding, int[{_n}] dilation, bool ceil_mode, Tensor indices) -> Tensor"
+        f"stride, int[{_n}] padding, int[{_n}] dilation, bool ceil_mode, Tensor indices) -> Tensor"
     )
 _nn("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", meta=_unpool_rule(2))
 _nn(
@@ -103,8 +101,7 @@ for _n in (2, 3):
     )
     _backward(
         f"fractional_max_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] "
-        f"output_size, "
-        "Tensor indices) -> Tensor"
+        "output_size, Tensor indices) -> Tensor"
     )
 
 # --- mean
@@ -116,15 +113,13 @@ op(
 for _n in (2, 3):
     _nn(
         f"avg_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0, bool "
-        "ceil_mode=False, "
-        "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+        "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
         meta=_average_rule(_n),
         out=True,
     )
     _backward(
         f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, int[{_n}] "
-        "padding, "
-        "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
+        "padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
     )
 
 # --- windows adapted to the size of the output

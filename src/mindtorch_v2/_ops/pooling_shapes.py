@@ -77,9 +77,7 @@ def _windows(
         empty = space.index(0) if 0 in space else 0
         raise RuntimeError(
             "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
-            "length, "
-            f"but input has a shape of {list(shape)} and non-batch dimension {empty} "
-            "has length zero!"
+            f"length, but input has a shape of {list(shape)} and non-batch dimension {empty} has length zero!"
         )
     if 0 in shape[-rank - 1 :]:
         raise RuntimeError(

@@ -113,8 +113,7 @@ for _name, _n in UPSAMPLINGS.items():
     _internal(f"{_name}.vec(Tensor input, SymInt[]? output_size, {_corners}float[]? scale_factors) -> Tensor")
     _internal(
         f"{_name}_backward(Tensor grad_output, SymInt[{_n}] output_size, SymInt[{_n + 2}] input_size, "
-        f"{_corners}{_SCALES[_n]}) "
-        "-> Tensor",
+        f"{_corners}{_SCALES[_n]}) -> Tensor",
         meta=_of_input_size,
     )
 

@@ -124,8 +124,7 @@ def folded_shape(
         raise RuntimeError(
             f"Given output_size={_pair(output_size)}, kernel_size={_pair(kernel_size)}, dilation={_pair(dilation)}, "
             f"padding={_pair(padding)}, stride={_pair(stride)}, expected size of input's dimension {batched + 1} to "
-            "match "
-            f"the calculated number of sliding blocks {rows} * {columns} = {rows * columns}, but got "
+            f"match the calculated number of sliding blocks {rows} * {columns} = {rows * columns}, but got "
             f"input.size({batched + 1})={shape[-1]}."
         )
     return (*shape[:-2], shape[-2] // prod(kernel_size), *output_size)

@@ -9,8 +9,7 @@ from .._tensor import Tensor
 
 _DEFAULT = (
     "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
-    "enhancement request "
-    "to PyTorch.)"
+    "enhancement request to PyTorch.)"
 )
 
 

@@ -66,8 +66,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         if type(ext_tensor).__name__ != "PyCapsule":
             raise RuntimeError(
                 "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
-                "you "
-                "might have already constructed a tensor from it once."
+                "you might have already constructed a tensor from it once."
             )
         made = _tensor_of_capsule(ext_tensor)
     else:

@@ -1,5 +1,5 @@
 # ruff: noqa: F822 - some names are put here by a loop
-"""Python-level functions of `torch` that are no operators."""
+"""Python-level functions of `torch` that are not operators."""
 
 from __future__ import annotations
 

@@ -41,9 +41,8 @@ def pinned_result(made: Tensor) -> Tensor:
         raise RuntimeError("Only dense CPU tensors can be pinned")
     if not _accelerators.available():
         raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
-            "on this "
-            "system."
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
+            "this system."
         )
     return _pinned_copy(made)
 

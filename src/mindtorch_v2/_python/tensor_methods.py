@@ -46,8 +46,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if not self._keys & CPU:
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-            "memory "
-            "first."
+            "memory first."
         )
     return _as_numpy(self)
 
@@ -195,10 +194,9 @@ def _copied_array(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._edge is not None:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            " If "
-            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
         )
     if id(self) in memo:
         return memo[id(self)]

@@ -44,7 +44,7 @@ class ArchiveWriter:
 
 
 class ArchiveReader:
-    """Reads records; RuntimeError for a file that is no checkpoint or is damaged."""
+    """Reads records; RuntimeError for a file that is not a checkpoint or is damaged."""
 
     def __init__(self, file: Any, name: str) -> None:
         self.name = name
@@ -82,10 +82,9 @@ class ArchiveReader:
             if not stored and info.file_size > max(_HARMLESS, _MAX_RATIO * info.compress_size):
                 raise RuntimeError(
                     f"{self.name}: the record {info.filename!r} would grow from {info.compress_size} bytes to "
-                    f"{info.file_size}, more "
-                    f"than {_MAX_RATIO} times, and is not read. Checkpoints are written uncompressed; if this one is "
-                    "to be trusted, "
-                    "unpack the archive and pack it again without compression."
+                    f"{info.file_size}, more than {_MAX_RATIO} times, and is not read. Checkpoints are written "
+                    "uncompressed; if this one is to be trusted, unpack the archive and pack it again without "
+                    "compression."
                 )
 
     def has(self, name: str) -> bool:
@@ -118,7 +117,7 @@ class ArchiveReader:
         names, extra = struct.unpack_from("<HH", self._map, info.header_offset + 26)
         start = info.header_offset + 30 + names + extra
         if start + info.file_size > len(self._map):
-            raise RuntimeError(f"{self.name} is damaged: the record {name!r} ends behind the file")
+            raise RuntimeError(f"{self.name} is damaged: the record {name!r} ends after the end of the file")
         return np.frombuffer(self._map, np.uint8, info.file_size, start)
 
     @cached_property

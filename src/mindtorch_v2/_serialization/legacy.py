@@ -91,7 +91,7 @@ class _References:
 
 
 def _end(file: Any, name: str) -> bytes:
-    """The bytes of the pickle at which the file stands; the file stands behind it afterwards."""
+    """The bytes of the pickle at which the file stands; the file stands after it then."""
     start = file.tell()
     try:
         for _ in pickletools.genops(file):
@@ -115,8 +115,8 @@ class LegacyReader:
 
     def __init__(self, file: Any, name: str) -> None:
         self.name = name
-        self._owned = open(file, "rb") if isinstance(file, (str, os.PathLike)) else None  # noqa: SIM115 - see `close`
-        self._file = self._owned or file
+        self._own_file = open(file, "rb") if isinstance(file, (str, os.PathLike)) else None  # noqa: SIM115 - see `close`
+        self._file = self._own_file or file
         try:
             self._read_parts()
         except _FAULTS as error:
@@ -155,18 +155,18 @@ class LegacyReader:
         """Where each storage begins, and its length."""
         start = self._file.tell()
         end = self._file.seek(0, io.SEEK_END)
-        places: dict[str, tuple[int, int]] = {}
+        extents: dict[str, tuple[int, int]] = {}
         for key in keys:
             self._file.seek(start)
             head = self._file.read(8)
             count, length = sizes.get(key, (-1, 0))
             if len(head) != 8 or int.from_bytes(head, self.byteorder) != count or start + 8 + length > end:
                 raise RuntimeError(f"{self.name} is damaged: storage {short_text(key)} is not whole")
-            places[key] = (start + 8, length)
+            extents[key] = (start + 8, length)
             start += 8 + length
         self._file.seek(start)
         self._stop = start
-        return places
+        return extents
 
     def _place(self, name: str) -> tuple[int, int]:
         found = self._places.get(name.removeprefix("data/"))
@@ -187,9 +187,9 @@ class LegacyReader:
         return bytes(self._file.read(length))
 
     def close(self) -> None:
-        """The file of the caller stands behind the checkpoint, where another may follow."""
-        if self._owned is not None:
-            self._owned.close()
+        """The file of the caller stands after the checkpoint, where another may follow."""
+        if self._own_file is not None:
+            self._own_file.close()
         elif hasattr(self, "_stop"):
             self._file.seek(self._stop)
 

@@ -141,8 +141,8 @@ class CheckpointPickler(_PythonPickler):
 
 
 class LegacyPickler(CheckpointPickler):
-    """The same for the format before PyTorch 1.6: references say that they are no views, and `counts` has the number of
-    elements of each storage, which has one type there."""
+    """The same for the format before PyTorch 1.6: references say that they are not views, and `counts` has the number
+    of elements of each storage, which has one type there."""
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
         super().__init__(file, protocol)

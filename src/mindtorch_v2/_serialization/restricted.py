@@ -73,15 +73,15 @@ class RestrictedMachine(_PythonUnpickler):
     def __init__(self, data: bytes, builds: Callable[[Any], bool]) -> None:
         super().__init__(io.BytesIO(data), encoding="utf-8")
         self._builds = builds
-        self._given: dict[int, Any] = {}  # what `find_class` gave, by identity
+        self._found_classes: dict[int, Any] = {}  # what `find_class` gave, by identity
 
     def remember_global(self, value: Any) -> Any:
         """To be called on what `find_class` returns."""
-        self._given[id(value)] = value
+        self._found_classes[id(value)] = value
         return value
 
     def _check_callable(self, function: Any, args: Any) -> None:
-        if id(function) not in self._given or not callable(function):
+        if id(function) not in self._found_classes or not callable(function):
             refuse(f"Trying to call reduce for unrecognized function {short_text(function)}")
         if not isinstance(args, tuple):
             refuse(f"arguments are {short_text(args)}")
@@ -124,7 +124,7 @@ class RestrictedMachine(_PythonUnpickler):
         if type(made) is OrderedDict:
             state = self.stack.pop()
             if not isinstance(state, dict):
-                refuse("the state of an OrderedDict is no dict")
+                refuse("the state of an OrderedDict is not a dict")
             made.__dict__.update(state)
         elif self._builds(type(made)):
             super().load_build()

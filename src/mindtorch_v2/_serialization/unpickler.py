@@ -63,7 +63,7 @@ def rebuild_tensor(
 ) -> Tensor:
     """A tensor over a loaded storage; RuntimeError if its shape reaches outside it."""
     if not isinstance(storage, LoadedStorage):
-        raise pickle.UnpicklingError("a tensor refers to something that is no storage")
+        raise pickle.UnpicklingError("a tensor refers to something that is not a storage")
     if not isinstance(size, tuple) or not isinstance(stride, tuple) or len(size) > _MAX_DIMENSIONS:
         raise pickle.UnpicklingError(
             f"a tensor has the impossible geometry size={short_text(size)}, stride={short_text(stride)}"
@@ -118,14 +118,14 @@ def rebuild_tensor_of_type(
         or not isinstance(dtype, dt.dtype)
         or storage.array.nbytes % dtype.itemsize
     ):
-        raise pickle.UnpicklingError("a tensor refers to something that is no storage of its type")
+        raise pickle.UnpicklingError("a tensor refers to something that is not a storage of its type")
     typed = LoadedStorage(storage.array.view(dtype.np), dtype, storage.location, storage._key, storage._on_device)
     return rebuild_tensor(typed, storage_offset, size, stride, requires_grad)
 
 
 def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None) -> Any:
     if not isinstance(data, Tensor):
-        raise pickle.UnpicklingError("a parameter holds something that is no tensor")
+        raise pickle.UnpicklingError("a parameter holds something that is not a tensor")
     return Parameter(data, bool(requires_grad))
 
 
@@ -200,10 +200,8 @@ def foreign_type(name: str, file: str, key: str) -> NotImplementedError:
     """The error for one of PyTorch's types that do not exist here; `key` is its entry in the checkpoint, or ""."""
     return NotImplementedError(
         f"{file}: {short_text(key) if key else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not "
-        "exist here (those that "
-        f"do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch first, for instance "
-        "its tensors by "
-        ".dequantize() or .to(torch.float32)."
+        f"exist here (those that do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch "
+        "first, for instance its tensors by .dequantize() or .to(torch.float32)."
     )
 
 
@@ -294,12 +292,10 @@ class RestrictedUnpickler(RestrictedMachine):
                 return user_safe_globals[candidate]
         raise pickle.UnpicklingError(
             f"Weights only load failed. WeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed "
-            "global by default. "
-            f"Please use `torch.serialization.add_safe_globals([{name}])` or the "
-            f"`torch.serialization.safe_globals([{name}])` context "
-            "manager to allowlist this global if you trust this class/function. Loading with weights_only=False runs "
-            "code from the file: "
-            "do it only if you trust its source."
+            f"global by default. Please use `torch.serialization.add_safe_globals([{name}])` or the "
+            f"`torch.serialization.safe_globals([{name}])` context manager to allowlist this global if you trust this "
+            "class/function. Loading with weights_only=False runs code from the file: do it only if you trust its "
+            "source."
         )
 
 

@@ -70,9 +70,8 @@ class autocast(modes.Switch):
         if self.fast_dtype not in _SUPPORTED:
             word = self.device.upper()
             warnings.warn(
-                f"In {word} autocast, but the target dtype is not supported. Disabling autocast.\n{word} Autocast "
-                "only supports "
-                f"dtypes of {', '.join(map(repr, _SUPPORTED))} currently.",
+                f"In {word} autocast, but the target dtype is not supported. Disabling autocast.\n{word} Autocast only "
+                f"supports dtypes of {', '.join(map(repr, _SUPPORTED))} currently.",
                 stacklevel=4,
             )
             return False

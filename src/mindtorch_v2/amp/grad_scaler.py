@@ -218,11 +218,9 @@ class GradScaler:
         """A fused step divides the gradients itself and looks at `found_inf`."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
-                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the "
-                "near future "
-                "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let "
-                "the optimizer "
-                "use them directly.",
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+                "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
+                "let the optimizer use them directly.",
                 FutureWarning,
                 stacklevel=4,
             )

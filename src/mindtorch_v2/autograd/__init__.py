@@ -183,8 +183,7 @@ def grad(
     if not allow_unused and any(g is None for g in found):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-            "this "
-            "is the desired behavior."
+            "this is the desired behavior."
         )
     return tuple(found)  # type: ignore[arg-type]
 

@@ -185,16 +185,14 @@ def _differentiable_inputs(args: tuple[Any, ...]) -> list[int]:
         if t.dtype.itemsize != (16 if t.is_complex() else 8):
             warnings.warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
-                "will "
-                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                "will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=3,
             )
         if t._array.size and any(s == 0 and n > 1 for s, n in zip(t._array.strides, t._array.shape)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                "non-overlapping "
-                "to be able to compute the numerical gradients correctly. You should call .contiguous on the input "
-                "before passing it to gradcheck."
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                "on the input before passing it to gradcheck."
             )
     return found
 

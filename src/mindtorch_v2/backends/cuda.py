@@ -234,9 +234,8 @@ def sdp_kernel(
     successor.
     """
     warnings.warn(
-        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. "
-        "Please see "
-        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please "
+        "see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
         stacklevel=2,
     )

@@ -98,8 +98,7 @@ class _Mkldnn(ModuleType):
     def allow_tf32(self, value: bool) -> None:
         warnings.warn(
             "TF32 acceleration on top of oneDNN is available for Intel GPUs. The current Torch version does not have "
-            "Intel GPU "
-            "Support.",
+            "Intel GPU Support.",
             stacklevel=2,
         )
 

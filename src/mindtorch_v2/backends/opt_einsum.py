@@ -58,10 +58,8 @@ class _OptEinsum(ModuleType):
         if value and not is_available():
             raise ValueError(
                 f"opt_einsum is not available, so setting `enabled` to {value} will not reap the benefits of "
-                "calculating an "
-                "optimal path for einsum. torch.einsum will fall back to contracting from left to right. To enable "
-                "this "
-                "optimal path calculation, please install opt-einsum."
+                "calculating an optimal path for einsum. torch.einsum will fall back to contracting from left to "
+                "right. To enable this optimal path calculation, please install opt-einsum."
             )
         Setting.enabled = bool(value)
 
@@ -76,9 +74,8 @@ class _OptEinsum(ModuleType):
         if value is not None and not is_available():
             raise ValueError(
                 f"opt_einsum is not available, so setting `strategy` to {value} will not be meaningful. torch.einsum "
-                "will "
-                "bypass path calculation and simply contract from left to right. Please install opt_einsum or unset "
-                "`strategy`."
+                "will bypass path calculation and simply contract from left to right. Please install opt_einsum or "
+                "unset `strategy`."
             )
         if value not in (None, "auto", "greedy", "optimal"):
             raise ValueError(f"`strategy` must be one of the following: [auto, greedy, optimal] but is {value}")

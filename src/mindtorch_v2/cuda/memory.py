@@ -133,8 +133,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
     """The old name of `reset_peak_memory_stats`."""
     warnings.warn(
         "torch.cuda.reset_max_memory_allocated now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak "
-        "memory "
-        "stats.",
+        "memory stats.",
         FutureWarning,
         stacklevel=2,
     )
@@ -145,8 +144,7 @@ def reset_max_memory_cached(device: Any = None) -> None:
     """The old name of `reset_peak_memory_stats`."""
     warnings.warn(
         "torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak "
-        "memory "
-        "stats.",
+        "memory stats.",
         FutureWarning,
         stacklevel=2,
     )

@@ -159,8 +159,7 @@ class Distribution:
         except NotImplementedError:
             warnings.warn(
                 f"{type(self)} does not define `support` to enable sample validation. Please initialize the "
-                "distribution with "
-                "`validate_args=False` to turn off validation.",
+                "distribution with `validate_args=False` to turn off validation.",
                 stacklevel=3,
             )
             return
@@ -168,8 +167,7 @@ class Distribution:
         if not support.check(value).all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
-                "support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:

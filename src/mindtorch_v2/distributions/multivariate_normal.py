@@ -80,8 +80,7 @@ class MultivariateNormal(Distribution):
         if matrix.dim() < 2:
             raise ValueError(
                 f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, with optional "
-                "leading "
-                "batch dimensions"
+                "leading batch dimensions"
             )
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         setattr(self, name, matrix.expand((*batch, -1, -1)))

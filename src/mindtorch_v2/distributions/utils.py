@@ -116,9 +116,8 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     eps = torch.finfo(vec.dtype).eps
     if not -eps < round(n) - n < eps:
         raise ValueError(
-            f"The size of last dimension is {size} which cannot be expressed as the lower triangular part of a "
-            "square D x D "
-            "matrix."
+            f"The size of last dimension is {size} which cannot be expressed as the lower triangular part of a square "
+            "D x D matrix."
         )
     count = round(n)
     mat = torch.zeros(tuple(vec.shape[:-1]) + (count, count), dtype=vec.dtype, device=vec.device)

@@ -75,15 +75,13 @@ class Batched(Tensor):
         raise RuntimeError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
             "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
-            "inside "
-            "PyTorch internals, please file a bug report."
+            "inside PyTorch internals, please file a bug report."
         )
 
     def __bool__(self) -> bool:
         raise RuntimeError(
             "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
-            "support "
-            "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+            "support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
         )
 
     __int__ = __float__ = __index__ = __complex__ = item

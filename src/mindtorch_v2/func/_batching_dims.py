@@ -1,4 +1,4 @@
-"""Operators that only have to count dimensions behind the batch, or that need not even that (see _batching.py)."""
+"""Operators that only have to count dimensions after the batch, or that need not even that (see _batching.py)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def _scale(out: Any, level: int, weight: Any, bias: Any) -> Any:
 def _group_norm(
     level: int, input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:
-    """The batch joins the examples; weights are applied behind, since they may differ by sample."""
+    """The batch joins the examples; weights are applied afterwards, since they may differ by sample."""
     size, value = size_of(level), in_batch(input, level)
     flat = value.reshape([size * N, *value.shape[2:]])
     made = aten.native_group_norm(flat, None, None, size * N, C, HxW, group, eps)
@@ -47,7 +47,7 @@ def _batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """The batch joins the channels; weights are applied behind, since they may differ by sample."""
+    """The batch joins the channels; weights are applied afterwards, since they may differ by sample."""
     kept = (running_mean, running_var)
     if training and any(k is not None and not is_at(k, level) for k in kept):
         raise RuntimeError(

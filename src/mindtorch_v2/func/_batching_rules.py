@@ -248,7 +248,7 @@ for _name in (
 
 @rule("native_layer_norm")
 def _layer_norm(level: int, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Weights that differ by sample are applied behind the normalisation."""
+    """Weights that differ by sample are applied after the normalisation."""
     out, mean, rstd = aten.native_layer_norm(in_batch(input, level), normalized_shape, None, None, eps)
     if weight is not None:
         out = out * pad_rank(weight, level, input.dim())

@@ -154,8 +154,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             if value.dim():
                 raise RuntimeError(
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
-                    f"{value.dim()} "
-                    "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                    f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             flat, spec = tree_flatten([inputs[n] for n in positions])
             tensors = [x for x in flat if isinstance(x, Tensor)]
@@ -217,8 +216,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if spec != out_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                "function. "
-                f"cotangents: {spec}, primal output: {out_spec}"
+                f"function. cotangents: {spec}, primal output: {out_spec}"
             )
         for i, (c, o) in enumerate(zip(given, flat_out)):
             if c.shape != o.shape:
@@ -288,18 +286,15 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     directions, directions_spec = tree_flatten(tangents)
     if spec != directions_spec:
         raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For "
-            "example, if "
-            f"primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents "
-            "with "
-            f"structure {directions_spec}"
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
+            f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+            f"tangents with structure {directions_spec}"
         )
     for x, t in zip(flat, directions):
         if x.shape != t.shape:
             raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
-                "is not "
-                f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size "
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size "
                 f"{list(t.shape)}."
             )
     with enable_grad():

@@ -46,8 +46,7 @@ def _random_without_batch(level: Level, op: Op, args: tuple[Any, ...], run: Call
     if op.writes:
         raise RuntimeError(
             f"vmap: aten::{op.base} draws different numbers for every sample, but the tensor that it writes into is "
-            "not "
-            "batched. Use an out-of-place random operator, or randomness='same'."
+            "not batched. Use an out-of-place random operator, or randomness='same'."
         )
     drawn = [_Paused().run(run) for _ in range(level.size)]
     return make_batched(aten.stack(drawn), level.id)
@@ -88,8 +87,7 @@ def _checked_inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[int
     if not isinstance(in_dims, (int, tuple, list)):
         raise ValueError(
             f"{_where(name, in_dims)}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            "structure of "
-            f"inputs, got: {type(in_dims)}."
+            f"structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
@@ -109,15 +107,13 @@ def _checked_inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[int
             continue
         if not isinstance(d, int):
             raise ValueError(
-                f"{_where(name, in_dims)}: Got in_dim={d} for an input but in_dim must be either an integer "
-                "dimension or "
-                "None."
+                f"{_where(name, in_dims)}: Got in_dim={d} for an input but in_dim must be either an integer dimension "
+                "or None."
             )
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"{_where(name, in_dims)}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot "
-                "vmap "
-                "over non-Tensor arguments, please use None as the respective in_dim"
+                "vmap over non-Tensor arguments, please use None as the respective in_dim"
             )
         if not -x.dim() <= d < x.dim():
             raise ValueError(
@@ -131,8 +127,7 @@ def _checked_inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[int
     if len(set(sizes)) > 1:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
-            "mapped "
-            "dimension"
+            "mapped dimension"
         )
     return sizes[0], flat, dims, spec
 
@@ -143,8 +138,7 @@ def _results(name: str, made: Any, out_dims: Any, level: Level) -> Any:
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-            "`outputs`. "
-            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return tree_unflatten([_result(name, x, d, level) for x, d in zip(flat, dims)], spec)
 
@@ -156,9 +150,8 @@ def _result(name: str, x: Any, dim: Any, level: Level) -> Any:
         return x
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set "
-            "out_dims= to None "
-            "for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= "
+            "to None for output?"
         )
     value: Any = inner(x, level.id) if is_at(x, level.id) else x.unsqueeze(0).expand([level.size, *x.shape])
     return value if dim == 0 else value.movedim(0, dim)

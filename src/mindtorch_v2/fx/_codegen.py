@@ -86,7 +86,7 @@ def common_globals() -> dict[str, Any]:
 
 
 def attribute_path(base: str, path: str) -> str:
-    """`base` with the attributes of a path: "self.layers" + getattr for names that are no identifiers."""
+    """`base` with the attributes of a path: "self.layers" + getattr for names that are not identifiers."""
     for part in path.split("."):
         base = f"{base}.{part}" if part.isidentifier() else f'getattr({base}, "{part}")'
     return base

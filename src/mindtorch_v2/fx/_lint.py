@@ -24,15 +24,13 @@ def lint(graph: Graph) -> None:
             if used.graph is not graph:
                 raise RuntimeError(
                     f"Argument '{used}' of Node '{node}' does not belong to this Graph, but was used as an argument! "
-                    f"If you "
-                    "are copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to remap "
-                    f"values\n{graph}"
+                    "If you are copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to "
+                    f"remap values\n{graph}"
                 )
             if used not in defined:
                 raise RuntimeError(
-                    f"Argument '{used}' of Node '{node}' was used before it has been defined! Please check that "
-                    f"Nodes in "
-                    f"the graph are topologically ordered\n{graph}"
+                    f"Argument '{used}' of Node '{node}' was used before it has been defined! Please check that Nodes "
+                    f"in the graph are topologically ordered\n{graph}"
                 )
         defined.add(node)
         if node.name in names:
@@ -65,7 +63,6 @@ def _check_target(module: Any, node: Node) -> None:
         if not isinstance(found, (Tensor, Module)):
             warnings.warn(
                 f"Node {node} target {path} does not reference an nn.Module, nn.Parameter, or buffer, which is what "
-                f"'get_attr' "
-                "Nodes typically target",
+                "'get_attr' Nodes typically target",
                 stacklevel=4,
             )

@@ -128,9 +128,8 @@ class _Concrete:
             self.tracer.create_proxy("call_function", check_none, (proxy, message), {})
         else:
             warnings.warn(
-                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up "
-                f"to the user "
-                "to make sure that your inputs match the inputs you specialized the function with.",
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to "
+                "the user to make sure that your inputs match the inputs you specialized the function with.",
                 stacklevel=6,
             )
         return value

@@ -324,7 +324,7 @@ class Graph:
 
 
 class _After:
-    """Puts nodes after a node, each behind the one before it."""
+    """Puts nodes after a node, each after the one before it."""
 
     def __init__(self, node: Node) -> None:
         self.last = node

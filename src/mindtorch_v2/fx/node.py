@@ -131,8 +131,7 @@ class Node:
             if not callable(target):
                 raise ValueError(
                     f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable "
-                    f"is "
-                    "expected"
+                    "is expected"
                 )
         elif not isinstance(target, str):
             raise ValueError(
@@ -259,8 +258,7 @@ class Node:
             if replace_with.meta:
                 raise AssertionError(
                     "Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with already "
-                    "has "
-                    ".meta keys"
+                    "has .meta keys"
                 )
             replace_with.meta.update(self.meta)
         changed = [user for user in self.users if delete_user_cb(user)]

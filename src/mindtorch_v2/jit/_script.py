@@ -153,8 +153,7 @@ def freeze(mod: T, preserved_attrs: list[str] | None = None, optimize_numerics: 
     if mod.training:
         raise RuntimeError(
             "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
-            "before "
-            "freezing."
+            "before freezing."
         )
     return mod
 
@@ -173,8 +172,7 @@ def run_frozen_optimizations(
 # --- torch.jit.isinstance
 _EMPTY = (
     "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] "
-    "would become list "
-    "and therefore falsely return True for List[float] or List[str]."
+    "would become list and therefore falsely return True for List[float] or List[str]."
 )
 
 

@@ -12,9 +12,8 @@ from ..futures import Future
 _fusion: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 _onednn = False
 _WHY = (
-    "TorchScript files hold compiled programs, and nothing is compiled to TorchScript here: torch.jit.script and "
-    "trace give the Python "
-    "objects themselves. "
+    "TorchScript files hold compiled programs, and nothing is compiled to TorchScript here: torch.jit.script and trace "
+    "give the Python objects themselves. "
 )
 
 

@@ -237,8 +237,7 @@ def _deviations(
     if kind is dt.bool:
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use "
-            "the `~` or `logical_not()` operator instead."
+            "use the `~` or `logical_not()` operator instead."
         )
     if not (kind.is_floating_point or kind.is_complex):
         kind = dt.float32

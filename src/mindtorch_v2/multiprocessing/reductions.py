@@ -13,10 +13,8 @@ from .._tensor import Parameter, Tensor, wrap
 
 _NON_LEAF = (
     "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
-    "process "
-    "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., "
-    "putting it on the "
-    "queue)."
+    "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., "
+    "putting it on the queue)."
 )
 
 

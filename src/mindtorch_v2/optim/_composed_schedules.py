@@ -17,8 +17,7 @@ def _per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
         if len(value) != len(optimizer.param_groups):
             raise ValueError(
                 f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-                "param_groups "
-                f"has {len(optimizer.param_groups)}."
+                f"param_groups has {len(optimizer.param_groups)}."
             )
         return list(value)
     return [value] * len(optimizer.param_groups)
@@ -314,9 +313,8 @@ class SequentialLR(LRScheduler):
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                "milestone "
-                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
-                f"{len(milestones)}"
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
             )
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch = last_epoch + 1

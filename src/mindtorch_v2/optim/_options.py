@@ -72,8 +72,7 @@ def check_flags(group: dict[str, Any], params: list[Tensor], also: str = "") -> 
             if p.device.type not in _fused_devices() or not p.is_floating_point():
                 raise RuntimeError(
                     "`fused=True` requires all the params to be floating point Tensors of supported devices: "
-                    f"{_fused_devices()} "
-                    f"but {p.dtype} and {p.device.type}"
+                    f"{_fused_devices()} but {p.dtype} and {p.device.type}"
                 )
 
 

@@ -174,8 +174,7 @@ class SWALR(LRScheduler):
         if len(rates) != len(optimizer.param_groups):
             raise ValueError(
                 f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(rates)}, "
-                "optimizer.param_groups "
-                f"has {len(optimizer.param_groups)}"
+                f"optimizer.param_groups has {len(optimizer.param_groups)}"
             )
         for rate, group in zip(rates, optimizer.param_groups):
             group["swa_lr"] = rate

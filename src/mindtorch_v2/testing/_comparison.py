@@ -279,8 +279,7 @@ def assert_allclose(
     """
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
-        "use "
-        "`torch.testing.assert_close()` instead.",
+        "use `torch.testing.assert_close()` instead.",
         FutureWarning,
         stacklevel=2,
     )

@@ -48,8 +48,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[_F],
             if not isinstance(target, OpOverloadPacket):
                 raise ValueError(
                     "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
-                    "torch.ops.mylib.foo), "
-                    f"got {target} which is of type {type(target)}"
+                    f"torch.ops.mylib.foo), got {target} which is of type {type(target)}"
                 )
             if target in flop_registry:
                 raise RuntimeError(f"duplicate registrations for {target}")

@@ -266,13 +266,10 @@ def checkpoint(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
-            "2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if "
-            "you need "
-            "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
-            "details on "
-            "the differences between the two variants.",
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+            "more details on the differences between the two variants.",
             stacklevel=2,
         )
         use_reentrant = True
@@ -302,13 +299,10 @@ def checkpoint_sequential(
     """
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
-            "In version "
-            "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but "
-            "if you "
-            "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
-            "details "
-            "on the differences between the two variants.",
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
+            "version 2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
+            "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True. "
+            "Refer to docs for more details on the differences between the two variants.",
             stacklevel=2,
         )
         use_reentrant = True

@@ -23,9 +23,8 @@ ROCM_HOME: str | None = None
 CUDNN_HOME: str | None = None
 IS_HIP_EXTENSION = False
 _WHY = (
-    "extensions in C++ are compiled against PyTorch's headers and library, which this package does not have. "
-    "Operators can be written "
-    "in Python with torch.library.custom_op or torch.autograd.Function."
+    "extensions in C++ are compiled against PyTorch's headers and library, which this package does not have. Operators "
+    "can be written in Python with torch.library.custom_op or torch.autograd.Function."
 )
 
 

@@ -142,10 +142,9 @@ class BackwardHook:
     def _on_input(self, grads: Sequence[Any], _: Any) -> Any:
         if self.grad_outputs is None:
             raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This happens because "
-                "the gradient in your nn.Module flows to the Module's input without passing through the Module's "
-                "output. Make sure that the output depends on the input and that the loss is computed based on "
-                "the output."
+                "Module backward hook for grad_input is called before the grad_output one. This happens because the "
+                "gradient in your nn.Module flows to the Module's input without passing through the Module's output. "
+                "Make sure that the output depends on the input and that the loss is computed based on the output."
             )
         assert self.input_positions is not None and self.input_count is not None
         full = self._run_hooks(self._spread(grads, self.input_positions, self.input_count))

@@ -63,9 +63,8 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
             others = f" and {len(foreign) - 1} more like it" if len(foreign) > 1 else ""
             raise NotImplementedError(
                 f"{os.fspath(filename)!r}: tensor {name!r}{others} has the type {kind}, which does not exist here "
-                "(those that do: "
-                f"{', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance each tensor by "
-                ".to(torch.float32)."
+                f"(those that do: {', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance "
+                "each tensor by .to(torch.float32)."
             )
         bare = {name: _READABLE[kind] for name, kind in kinds.items() if _READABLE[kind] not in dt.OF_NUMPY}
         loaded = {name: from_numpy(file.get_tensor(name)) for name in kinds if name not in bare}
@@ -106,8 +105,7 @@ def save_file(
         if t.dtype not in _NAMES:
             raise ValueError(
                 f"Key `{name}` has type {t.dtype}, which the format does not have. Convert the tensor first, for "
-                "instance "
-                "with torch.view_as_real."
+                "instance with torch.view_as_real."
             )
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     # wide types first: all are aligned

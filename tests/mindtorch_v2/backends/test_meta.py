@@ -67,7 +67,7 @@ def _differs(name: str, case: harness.Case, got: Any, want: Any) -> str:
     """The first difference in shape, type or strides; empty if there is none."""
     if isinstance(want, dict) and "data" in want:
         if not isinstance(got, Tensor):
-            return f"{got!r} is no tensor"
+            return f"{got!r} is not a tensor"
         if not got.is_meta and case.inputs:
             return f"a tensor on {got.device}"
         if list(got.shape) != want["shape"] or str(got.dtype) != want["dtype"]:

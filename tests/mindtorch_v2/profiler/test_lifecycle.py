@@ -322,7 +322,7 @@ print((resident() - before) // 1024, *grown)
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_many_short_profiles_leave_memory_flat():
-    """What leaks leaks in every round; growth in one round alone is no leak.
+    """What leaks leaks in every round; growth in one round alone is not a leak.
 
     Profiles that are kept show what a leak would take.
     """

@@ -208,8 +208,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
         from ..._dispatch.checks import type_word
 
         raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-            "Int; but got "
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)"
         )
     if indices.dim() == 1:
@@ -241,9 +240,8 @@ def embedding_bag_padded(weight: Any, indices: Any, offsets: Any, *options: Any)
         padding_idx = -1
     elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
         raise RuntimeError(
-            f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through "
-            f"{weight.shape[0] - 1}, but "
-            f"got {padding_idx}"
+            f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through {weight.shape[0] - 1}, "
+            f"but got {padding_idx}"
         )
     elif padding_idx < 0:
         padding_idx += weight.shape[0]

@@ -192,8 +192,7 @@ def _with_part(self: Any, src: Any, name: str, *where: Any) -> Any:
     if part._array.shape != src._array.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the {name} of self. src size = {list(src._array.shape)}, {name} "
-            "size = "
-            f"{list(part._array.shape)}"
+            f"size = {list(part._array.shape)}"
         )
     aten.copy_(part, src)
     return out

@@ -24,8 +24,7 @@ def _check_rank(name: str, self: Any) -> None:
     if self.dim() not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' (while "
-            "checking "
-            f"arguments for {name})"
+            f"checking arguments for {name})"
         )
 
 

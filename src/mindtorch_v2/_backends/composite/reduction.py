@@ -23,9 +23,8 @@ def _check_mean(self: Any, dtype: dt.dtype | None) -> None:
     if kind.category < 2:
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
-            f"complex dtype. Got: "
-            f"{type_word(kind)}"
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {type_word(kind)}"
         )
 
 

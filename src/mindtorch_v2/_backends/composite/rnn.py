@@ -32,7 +32,7 @@ def gather_weights(params: Sequence[Any], has_biases: bool, projected: bool) -> 
     """The flat list of parameters, by layer and direction."""
     per = 2 + 2 * has_biases + projected
     if len(params) % per:
-        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} is no multiple of {per}")
+        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} is not a multiple of {per}")
     out = []
     for start in range(0, len(params), per):
         one = list(params[start : start + per])

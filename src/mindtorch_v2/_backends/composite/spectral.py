@@ -116,8 +116,7 @@ def _check_istft(
     if one_sided and bins != n_fft // 2 + 1:
         raise RuntimeError(
             f"{told} : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 "
-            "when "
-            f"onesided=True, but got {bins}"
+            f"when onesided=True, but got {bins}"
         )
     if not one_sided and bins != n_fft:
         raise RuntimeError(
@@ -155,8 +154,7 @@ def istft(
     told = (
         f"istft(CPU{type_word(self.dtype)}Type{sizes(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={size}, "
         f"window={_window_text(window)}, center={int(center)}, normalized={int(normalized)}, "
-        f"onesided={_word(onesided)}, "
-        f"length={length}, return_complex={int(return_complex)})"
+        f"onesided={_word(onesided)}, length={length}, return_complex={int(return_complex)})"
     )
     one_sided = _check_istft(self, n_fft, hop, size, window, onesided, told)
     if one_sided and return_complex:

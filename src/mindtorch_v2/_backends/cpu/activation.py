@@ -103,8 +103,7 @@ def leaky_relu_backward(grad_output: np.ndarray, self: np.ndarray, negative_slop
     if self_is_result and negative_slope < 0:
         raise RuntimeError(
             "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
-            "is "
-            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "is caused by calling in-place forward function with a negative slope, please call out-of-place version "
             "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
             "leakRelu backward calculation with negative slope"
         )

@@ -34,8 +34,7 @@ def embedding_dense_backward(
 ) -> Any:
     if indices.dtype not in INTS:
         raise RuntimeError(
-            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, "
-            "Int; but got "
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{type_word(indices)}Tensor instead (while checking arguments for embedding_backward)"
         )
     index = indices.reshape(-1)
@@ -68,9 +67,8 @@ def _check_bags(
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if offsets.size and offsets[0] != 0:
         raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
-            "0. However, got "
-            f"{int(offsets[0])}"
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {int(offsets[0])}"
         )
     if offsets.size and offsets[-1] > indices.size:
         raise RuntimeError(

@@ -38,9 +38,8 @@ def _check_uniform(kind: Kind, low: float, high: float) -> None:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > kind.top:
         raise RuntimeError(
-            f"uniform_ expects to-from <= std::numeric_limits<{kind.label}>::max(), "
-            f"but found to={high:g} and from={low:g} which result in to-from to "
-            "exceed the limit"
+            f"uniform_ expects to-from <= std::numeric_limits<{kind.label}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
         )
 
 

@@ -25,9 +25,8 @@ _WIDE_SPAN = 1 << 28
 # Longest permutation that takes 32-bit words (2**32 / 20, rounded down).
 _SMALL_PERMUTATION = 0xFFFFFFFF // 20
 _P_RANGE = (
-    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this "
-    "error message be improved?  If so, please report an enhancement request "
-    "to PyTorch.)"
+    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please "
+    "report an enhancement request to PyTorch.)"
 )
 
 
@@ -74,11 +73,9 @@ def _check_bounds(kind: Kind, low: int, last: int) -> None:
     for name, bound in (("from", low), ("to - 1", last)):
         if not -exact <= bound <= exact:
             warnings.warn(
-                f"{name} is out of bounds [-(2^{kind.digits}), 2^{kind.digits}]. "
-                f"Due to precision limitations {kind.ctype} can support discrete "
-                "uniform distribution only within this range. This warning will "
-                "become an error in version 1.7 release, please fix the code in "
-                "advance",
+                f"{name} is out of bounds [-(2^{kind.digits}), 2^{kind.digits}]. Due to precision limitations "
+                f"{kind.ctype} can support discrete uniform distribution only within this range. This warning will "
+                "become an error in version 1.7 release, please fix the code in advance",
                 UserWarning,
                 stacklevel=4,
             )

@@ -28,7 +28,7 @@ class _Uniforms:
         self._start = engine.get_state()
         self._numbers: list[float] = []
         self._next = 0
-        self._used = 0
+        self._used_draws = 0
 
     def draw(self) -> float:
         if self._next == len(self._numbers):
@@ -36,15 +36,15 @@ class _Uniforms:
             self._next = 0
         value = self._numbers[self._next]
         self._next += 1
-        self._used += 1
+        self._used_draws += 1
         return value
 
     def close(self) -> None:
         """Leaves the engine where it would be had the numbers been drawn one by one."""
         normal = self._engine.next_normal
         self._engine.set_state(self._start)
-        if self._used:
-            self._engine.unit64(self._used)
+        if self._used_draws:
+            self._engine.unit64(self._used_draws)
         self._engine.next_normal = normal
 
 

@@ -122,9 +122,8 @@ def index_put(
 ) -> None:
     if self.dtype != values.dtype:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {type_word(self)} for the "
-            f"destination and "
-            f"{type_word(values)} for the source."
+            f"Index put requires the source and destination dtypes match, got {type_word(self)} for the destination "
+            f"and {type_word(values)} for the source."
         )
     where = numpy_index(self, indices)
     if all(i is _KEPT for i in where):
@@ -139,9 +138,8 @@ def index_put(
     except ValueError:
         shape = list(self[tuple(where)].shape)
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            f"result of shape "
-            f"{shape}"
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {shape}"
         ) from None
 
 
@@ -178,9 +176,8 @@ def _check_slices(
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {type_word(index)}")
     if index.ndim > 1:
         raise IndexError(
-            f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-            f"{type_word(index)} and size: "
-            f"{list(index.shape)}"
+            f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {type_word(index)} and "
+            f"size: {list(index.shape)}"
         )
     if self.dtype != source.dtype:
         raise RuntimeError(
@@ -189,16 +186,14 @@ def _check_slices(
     sizes = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
     if self.ndim != source.ndim or sizes[0] != sizes[1]:
         raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
-            "self.shape = "
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
     if self.ndim == 0:
         self, source = self.reshape(1), source.reshape(1)
     if index.size != source.shape[axis]:
         raise RuntimeError(
-            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
-            f"({source.shape[axis]}), "
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({source.shape[axis]}), "
             f"for dim: {axis}"
         )
     return self, source, axis
@@ -252,8 +247,7 @@ def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {type_word(index)}")
     if self.dtype != source.dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{type_word(self)} and "
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {type_word(self)} and "
             f"(source) {type_word(source)}"
         )
     if index.ndim > 1:
@@ -359,9 +353,8 @@ def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> N
         )
     if mask.ndim > self.ndim:
         raise RuntimeError(
-            f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes "
-            f"provided ({self.ndim}) "
-            f"must be greater or equal to the number of dimensions in the tensor ({mask.ndim})"
+            f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes provided "
+            f"({self.ndim}) must be greater or equal to the number of dimensions in the tensor ({mask.ndim})"
         )
     if broadcast_shapes(mask.shape, self.shape) != self.shape:
         raise RuntimeError(

@@ -57,8 +57,7 @@ def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> 
     for d, n in enumerate(positions.shape):
         if d != axis and n > source.shape[d]:
             raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
-                f"than self "
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
                 f"{list(self.shape)} apart from dimension {axis}"
             )
     check_range(positions, axis, source.shape[axis])
@@ -87,8 +86,7 @@ def _check_scatter(
     if not fits:
         also = f" and to be no larger size than src {list(src.shape)}" if is_array else ""
         raise RuntimeError(
-            f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
-            f"dimension "
+            f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
             f"{axis}{also}"
         )
     check_range(positions, axis, target.shape[axis])

@@ -40,9 +40,8 @@ def check_expandable(shape: tuple[int, ...], target: tuple[int, ...], name: str 
     for i in range(len(shape) - 1, -1, -1):
         if shape[i] not in (1, target[lead + i]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({target[lead + i]}) must match the existing size ({shape[i]}) "
-                f"at non-singleton dimension {lead + i}.  Target sizes: {sizes(target)}.  "
-                f"Tensor sizes: {sizes(shape)}"
+                f"The expanded size of the tensor ({target[lead + i]}) must match the existing size ({shape[i]}) at "
+                f"non-singleton dimension {lead + i}.  Target sizes: {sizes(target)}.  Tensor sizes: {sizes(shape)}"
             )
 
 

@@ -50,8 +50,7 @@ def _check_histogram(self: np.ndarray, weight: np.ndarray | None) -> None:
     if weight is not None and weight.shape != self.shape:
         raise RuntimeError(
             "torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor "
-            "excluding "
-            f"its innermost dimension, but got input with shape {list(self.shape)} and weight with shape "
+            f"excluding its innermost dimension, but got input with shape {list(self.shape)} and weight with shape "
             f"{list(weight.shape)}"
         )
 

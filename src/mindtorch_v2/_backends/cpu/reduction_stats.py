@@ -113,8 +113,7 @@ def _check_norm(self: np.ndarray, ord: float, dim: Any, dtype: dt.dtype | None) 
         raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {words[1]}")
     if dtype.itemsize < self.itemsize:
         raise RuntimeError(
-            f"{name}: the dtype of the input ({words[0]}) should be convertible without narrowing to the "
-            f"specified "
+            f"{name}: the dtype of the input ({words[0]}) should be convertible without narrowing to the specified "
             f"dtype ({words[1]})"
         )
 

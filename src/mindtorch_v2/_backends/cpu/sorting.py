@@ -148,8 +148,7 @@ def _check_search(
     if sorter is not None:
         if sorter.shape != edges.shape:
             raise RuntimeError(
-                f"{name} boundary and sorter must have the same size, but got boundary tensor "
-                f"{list(edges.shape)}and "
+                f"{name} boundary and sorter must have the same size, but got boundary tensor {list(edges.shape)}and "
                 f"got sorter tensor {list(sorter.shape)}"
             )
         if sorter.dtype != np.int64:
@@ -158,15 +157,13 @@ def _check_search(
             raise RuntimeError(f"{name} sorter index out of range")
     if edges.ndim > 1 and values.ndim == 0:
         raise RuntimeError(
-            f"{name} input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-            f"boundaries "
+            f"{name} input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
             f"tensor dim({edges.ndim}) and input value's dim(0) numel(1)"
         )
     if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
-            f"{name} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-            f"tensor and input "
-            f"value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value tensor "
+            f"{name} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value tensor "
             f"{list(values.shape)}"
         )
 

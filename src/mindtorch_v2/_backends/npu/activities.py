@@ -199,6 +199,5 @@ def describe_source() -> str:
     numbers = result.work.number
     return (
         f"{result.notes}; {len(numbers)} records of 50 launches, {(numbers >= 0).sum()} linked; {took / 50e3:.1f} us "
-        "per launch "
-        "while watched"
+        "per launch while watched"
     )

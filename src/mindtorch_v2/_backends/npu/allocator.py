@@ -63,7 +63,7 @@ class Allocator:
         self._free: dict[tuple[int, int], list[tuple[int, int, Block]]] = {}  # (pool, stream) -> by size and address
         self._segments: dict[int, int] = {}  # address -> size
         self._dead: deque[Block] = deque()  # given back, not yet sorted in; appending needs no lock
-        self._deferred: deque[tuple[int, Block]] = deque()  # (event, block) of blocks that other streams used
+        self._deferred_blocks: deque[tuple[int, Block]] = deque()  # (event, block) of blocks that other streams used
         self._events: list[int] = []  # events for reuse
         self._lock = threading.Lock()
 
@@ -74,9 +74,9 @@ class Allocator:
         with self._lock:
             if self._dead:
                 self._sort_in()
-            if self._deferred:
+            if self._deferred_blocks:
                 self._finish_deferred(wait=False)
-            self._blocks.busy = bool(self._deferred)
+            self._blocks.busy = bool(self._deferred_blocks)
             return self._blocks.take(nbytes, handle) or self._found(nbytes, handle)
 
     def _found(self, nbytes: int, stream: int) -> Any:
@@ -175,8 +175,7 @@ class Allocator:
         return OutOfMemoryError(
             f"NPU out of memory. Tried to allocate {_human(nbytes)} (NPU {self.index}; {_human(total)} total capacity; "
             f"{_human(s.current('allocated_bytes'))} already allocated; {_human(s.current('active_bytes'))} current "
-            "active; "
-            f"{_human(free)} free; {_human(s.current('reserved_bytes'))} reserved in total by mindtorch_v2)"
+            f"active; {_human(free)} free; {_human(s.current('reserved_bytes'))} reserved in total by mindtorch_v2)"
         )
 
     # --- giving back
@@ -195,7 +194,7 @@ class Allocator:
         with self._lock:
             self._blocks.lost = True
             self._dead.clear()
-            self._deferred.clear()
+            self._deferred_blocks.clear()
 
     def _sort_in(self) -> None:
         """Sorts blocks in that were given back since the last time. The lock is held."""
@@ -209,7 +208,7 @@ class Allocator:
                 self._blocks.put(block, block.address, block.size, block.pool, block.stream)
             elif not is_closed():
                 self._defer(block)
-        self._blocks.busy = bool(self._deferred)
+        self._blocks.busy = bool(self._deferred_blocks)
 
     def _defer(self, block: Block) -> None:
         bind(self.index)
@@ -218,7 +217,7 @@ class Allocator:
             event = self._events.pop() if self._events else streams.new_event(abi.EVENT_PROGRESS)
             rt.check(rt.aclrtRecordEvent(event, stream.handle), "recording an event")
             block.waiting += 1
-            self._deferred.append((event, block))
+            self._deferred_blocks.append((event, block))
         block.used_by = None
         self.statistics.deferred(block.pool, block.size, 1)
 
@@ -226,8 +225,8 @@ class Allocator:
         """Frees blocks whose streams have passed; with `wait`, all of them."""
         still: deque[tuple[int, Block]] = deque()
         rt = runtime()
-        while self._deferred:
-            event, block = self._deferred.popleft()
+        while self._deferred_blocks:
+            event, block = self._deferred_blocks.popleft()
             if wait:
                 rt.check(rt.aclrtSynchronizeEvent(event), "waiting for an event")
             elif not streams.event_done(event, self.index):
@@ -238,7 +237,7 @@ class Allocator:
             if not block.waiting:
                 self.statistics.deferred(block.pool, block.size, -1)
                 self._make_free(block)
-        self._deferred = still
+        self._deferred_blocks = still
         self._blocks.busy = bool(still)
 
     def _make_free(self, block: Block) -> None:
@@ -259,7 +258,7 @@ class Allocator:
     def _release_cached(self) -> None:
         bind(self.index)
         rt = runtime()
-        if self._deferred:
+        if self._deferred_blocks:
             self._finish_deferred(wait=True)
         self._join_idle()
         if any(self._free.values()):  # kernels that still run may use what is about to go

@@ -57,13 +57,13 @@ class Libraries:
     def __init__(self, opened: list[tuple[str, ctypes.CDLL]]) -> None:
         self.opened = opened
         self.simulated = any(_is_simulator(library) for _, library in opened)
-        self._known: dict[str, Any] = {}
+        self._functions: dict[str, Any] = {}
 
     def find(self, name: str) -> Any:
         """The function of this name in the first library that has it, or None."""
-        if name not in self._known:
-            self._known[name] = next((getattr(lib, name) for _, lib in self.opened if hasattr(lib, name)), None)
-        return self._known[name]
+        if name not in self._functions:
+            self._functions[name] = next((getattr(lib, name) for _, lib in self.opened if hasattr(lib, name)), None)
+        return self._functions[name]
 
     def function(self, name: str) -> Any:
         """A runtime function with its prototype; RuntimeError if the libraries lack it."""

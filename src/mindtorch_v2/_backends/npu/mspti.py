@@ -90,13 +90,13 @@ class ActivityTimes:
         self._host, self._handle, self._delivery = host, handle, delivery
         self.marks = Marks(host)
         self._launches: list[tuple[int, int, int, bool]] = []  # (number, device, stream, whether it is a copy)
-        self._taken: list[np.ndarray] = []  # the same, from the launcher in C
+        self._taken_launches: list[np.ndarray] = []  # the same, from the launcher in C
         # device -> groups of (number, before, after)
         self._anchors: dict[int, list[list[tuple[int, int, int]]]] = {}
         self._probes: dict[int, list[_Probe]] = {}  # device -> looks at its clocks
         self._targets: dict[int, Any] = {}  # device -> what our own kernels write to
         self._records: dict[int, list[np.ndarray]] = {kind: [] for kind in _KINDS}
-        self._parsed = 0  # pieces
+        self._parsed_pieces = 0  # pieces
         self._names: dict[int, str] = {}  # address -> text
         self._next_anchor, self._next_probe = _ANCHOR_BIT, 0
         self._pushing = threading.Lock()  # one launch at a time
@@ -278,8 +278,8 @@ class ActivityTimes:
     def _all_launches(self) -> np.ndarray:
         """Rows of (number, device, stream, whether it is a copy)."""
         if native.launcher is not None:
-            self._taken.append(np.frombuffer(native.launcher.take_launches(), np.int64).reshape(-1, 4))
-        return np.concatenate([*self._taken, np.array(self._launches, np.int64).reshape(-1, 4)])
+            self._taken_launches.append(np.frombuffer(native.launcher.take_launches(), np.int64).reshape(-1, 4))
+        return np.concatenate([*self._taken_launches, np.array(self._launches, np.int64).reshape(-1, 4)])
 
     def _receive(self, launches: np.ndarray, wanted: np.ndarray) -> Work:
         """What the devices did, in their own time, once they have told about all wanted numbers or tell no more."""
@@ -289,19 +289,19 @@ class ActivityTimes:
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
         pause, quiet = _SHORTEST_PAUSE, 0.0
         while True:
-            had = self._parsed
+            had = self._parsed_pieces
             rt.msptiActivityFlushAll(1)
             self._parse()
             work = self._kernel_work()
             if quiet >= _QUIET_SECONDS or np.isin(wanted, work.number).all():
                 return work
-            quiet = quiet + pause if self._parsed == had else 0.0
+            quiet = quiet + pause if self._parsed_pieces == had else 0.0
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _parse(self) -> None:
         for piece in self._delivery.take():
-            self._parsed += 1
+            self._parsed_pieces += 1
             offsets, raw = self._offsets(piece), np.frombuffer(piece, np.uint8)
             kinds = raw[offsets[:, None] + np.arange(4)].view("<u4").ravel()
             for kind, layout in abi.RECORD_LAYOUTS.items():

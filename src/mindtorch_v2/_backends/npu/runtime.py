@@ -17,8 +17,7 @@ from .loader import Libraries, open_libraries
 
 SIMULATED = (
     "The Ascend libraries in use are a simulator: device 'npu' is simulated on this machine's processor. Results are "
-    "those of the "
-    "simulated operators; times say nothing about hardware."
+    "those of the simulated operators; times say nothing about hardware."
 )
 _FORKED = (
     "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' "

@@ -31,7 +31,7 @@ class Statistics:
         self._blocks = blocks  # counts what changes with every allocation
         self.counts: dict[str, list[list[int]]] = {g: [[0, 0, 0, 0] for _ in range(3)] for g in GROUPS}
         self.retries = self.ooms = self.device_allocs = self.device_frees = self.all_stream_syncs = 0
-        self._deferred = [[0, 0], [0, 0]]  # per pool: blocks and bytes that were given back and are still in use
+        self._deferred_counts = [[0, 0], [0, 0]]  # per pool: blocks and bytes that were given back and are still in use
 
     def _pull(self) -> None:
         """Takes over what the blocks counted."""
@@ -41,7 +41,9 @@ class Statistics:
                 row[:] = [next(counts) for _ in range(4)]
         for active, allocated, part in (("active", "allocation", 0), ("active_bytes", "allocated_bytes", 1)):
             for pool in (SMALL, LARGE, ALL):
-                waiting = sum(d[part] for d in self._deferred) if pool == ALL else self._deferred[pool][part]
+                waiting = (
+                    sum(d[part] for d in self._deferred_counts) if pool == ALL else self._deferred_counts[pool][part]
+                )
                 row, source = self.counts[active][pool], self.counts[allocated][pool]
                 row[:] = source[0] + waiting, max(source[1], source[0] + waiting), source[2], source[3] - waiting
 
@@ -56,8 +58,8 @@ class Statistics:
 
     def deferred(self, pool: int, size: int, sign: int) -> None:
         """A block that was given back is still used by a stream, or no longer is."""
-        self._deferred[pool][0] += sign
-        self._deferred[pool][1] += sign * size
+        self._deferred_counts[pool][0] += sign
+        self._deferred_counts[pool][1] += sign * size
 
     def set_splits(self, counts: list[int], sizes: list[int]) -> None:
         """Free pieces of segments that are in use; they are counted when somebody asks."""

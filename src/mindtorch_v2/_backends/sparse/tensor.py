@@ -134,9 +134,8 @@ class SparseTensor(Tensor):
     def _compressed_part(self, wanted: Any, method: str, index: int) -> Any:
         if self._layout is not wanted:
             raise RuntimeError(
-                f"{method} expected sparse {'row' if wanted is sparse_csr else 'column'} compressed tensor layout "
-                "but got "
-                f"{_word(self._layout)}"
+                f"{method} expected sparse {'row' if wanted is sparse_csr else 'column'} compressed tensor layout but "
+                f"got {_word(self._layout)}"
             )
         return self._parts[index]
 

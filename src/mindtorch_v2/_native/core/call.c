@@ -325,7 +325,7 @@ PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObj
     Py_XDECREF(arguments.before);
     if (found == DONE && !made && arguments.boxed && arguments.boxed == call->composite
         && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError))) {
-        PyErr_Clear(); /* perhaps an argument that is no tensor: the Python function tells */
+        PyErr_Clear(); /* perhaps an argument that is not a tensor: the Python function tells */
         found = FALLBACK;
     }
     return found == FALLBACK ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;

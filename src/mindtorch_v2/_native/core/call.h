@@ -60,7 +60,7 @@ typedef struct {
 typedef struct {
     int what, position;      /* of the argument, or the number of the output */
     unsigned users;          /* edges of which one must exist, or nothing is saved; 0: always saved */
-    PyObject *fact, *absent; /* how to ask for it, and what stands for it where the argument is no tensor */
+    PyObject *fact, *absent; /* how to ask for it, and what stands for it where the argument is not a tensor */
 } SavedValue;
 
 typedef struct {

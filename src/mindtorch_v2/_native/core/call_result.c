@@ -49,7 +49,7 @@ static int become_view(const Call *call, Tensor *made, Tensor *source)
     Py_SETREF(made->storage, storage);
     Py_INCREF(source->device);
     Py_SETREF(made->device, source->device);
-    if (call->is_graph_view) { /* what leaves the graph, as detach does, is no view for autograd */
+    if (call->is_graph_view) { /* what leaves the graph, as detach does, is not a view for autograd */
         PyObject *base = source->base == Py_None ? (PyObject *)source : source->base;
         PyObject *version = ((Storage *)storage)->version;
         Py_INCREF(base);

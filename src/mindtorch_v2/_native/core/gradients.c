@@ -138,7 +138,7 @@ static int conforms(PyObject *gradient, PyObject *edge, int edge_is_leaf)
 /* A gradient (stolen) in the shape and type of the edge's target. */
 static PyObject *conformed(PyObject *node, Py_ssize_t index, PyObject *edge, int leaf, int slot, PyObject *gradient)
 {
-    /* What is no tensor has no _array: conform() words the error. */
+    /* What is not a tensor has no _array: conform() words the error. */
     int fits =
         !slot && PyObject_TypeCheck(gradient, (PyTypeObject *)lent.tensor_type) ? conforms(gradient, edge, leaf) : 0;
     if (fits != 0) {

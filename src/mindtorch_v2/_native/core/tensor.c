@@ -119,7 +119,7 @@ static PyMemberDef tensor_members[] = {
     FIELD(Tensor, "_post_hooks", post_hooks, "Hooks that run after a gradient was added."),
     FIELD(Tensor, "_device", device, "Its device, where the keys do not say it all."),
     FIELD(Tensor, "_view_version", view_version, "The storage's version when a view's edge was made."),
-    FIELD(Tensor, "_retain", retain, "Whether the gradient of a tensor that is no leaf is kept."),
+    FIELD(Tensor, "_retain", retain, "Whether the gradient of a tensor that is not a leaf is kept."),
     FIELD(Tensor, "_view_kind", view_kind, "How the view was made, where in-place writes must know."),
     {NULL, 0, 0, 0, NULL},
 };

@@ -46,7 +46,7 @@ int views_require_grad(
     Tensor *base); /* views that live require a gradient since their base does; -1 with an error set */
 PyObject *mark_views(PyObject *module, PyObject *base);
 int64_t tensor_number(Tensor *tensor);
-const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is no array */
+const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is not an array */
 
 /* allocator */
 int64_t block_next(void); /* a number that no block of the process has */

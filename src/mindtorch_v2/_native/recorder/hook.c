@@ -27,10 +27,10 @@ static PyTypeObject Hook_Type = {
 
 int keep_on_thread(const char *name, PyObject *object)
 {
-    PyObject *places = PyThreadState_GetDict();
-    if (!places)
+    PyObject *kept = PyThreadState_GetDict();
+    if (!kept)
         PyErr_SetString(PyExc_RuntimeError, "the thread has no dict to keep what traces it");
-    return places ? PyDict_SetItemString(places, name, object) : -1;
+    return kept ? PyDict_SetItemString(kept, name, object) : -1;
 }
 
 static void put_back(Hook *hook)
@@ -75,7 +75,7 @@ static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
     Py_DECREF(code);
     if (!slot)
         return false;
-    int32_t row = is_shown(top, slot->class) ? open_function_row(buffer, slot->label) : -1;
+    int32_t row = is_recorded(top, slot->class) ? open_function_row(buffer, slot->label) : -1;
     Py_INCREF(frame);
     buffer->frame_count++;
     top[1] = (Frame){.frame = frame, .class = slot->class, .row = row, .builtin_row = -1, .node = -2};
@@ -102,7 +102,7 @@ static inline bool short_function_call(Buffer *buffer, const PyFrameObject *fram
     if (top->frame != frame)
         return !buffer_is_elsewhere(buffer);
     if (top->row == -1)
-        return true; /* of a function that is not shown, nothing is */
+        return true; /* of a function that is not recorded, nothing is */
     int32_t label = stacks_recent_label(buffer->core->stacks, function, NULL);
     if (!label || !has_room(buffer) || buffer_is_elsewhere(buffer))
         return false;

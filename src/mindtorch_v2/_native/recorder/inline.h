@@ -6,13 +6,13 @@
 
 #include <time.h>
 
-static inline char *table_element(const Table *table, int64_t place)
+static inline char *table_element(const Table *table, int64_t index)
 {
-    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
-    return table->chunk[place >> table->shift]->data + inside * table->width;
+    size_t inside = (size_t)index & (((size_t)1 << table->shift) - 1);
+    return table->chunk[index >> table->shift]->data + inside * table->width;
 }
 
-/* A place for the next element; NULL without memory, and no Python error is set. */
+/* Memory for the next element; NULL without memory, and no Python error is set. */
 static inline void *table_add(Table *table)
 {
     if (table->spot == table->end && !table_grow(table))
@@ -93,9 +93,9 @@ static inline const CodeSlot *find_code(const Stacks *stacks, PyObject *code)
     return map_find(&stacks->codes, CODE_KIND, hash_pointer(code), code);
 }
 
-/* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook,
- * a custom Function), perhaps through a library, but not what an import inside the package runs. */
-static inline bool is_shown(const Frame *caller, int32_t class)
+/* Code is recorded where recorded code calls it, or nobody. The user's code is also recorded where the package calls it
+ * (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs. */
+static inline bool is_recorded(const Frame *caller, int32_t class)
 {
     int32_t whose = class & CLASS_MASK;
     if (whose == INTERNAL)

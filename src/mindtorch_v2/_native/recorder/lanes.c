@@ -157,8 +157,8 @@ bool lanes_end(Buffer *buffer, int32_t row, int64_t now, void (*end)(Buffer *, i
     Lane *current = buffer->lane;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(buffer->lanes); i++) {
         Lane *lane = (Lane *)PyList_GET_ITEM(buffer->lanes, i);
-        for (Py_ssize_t place = lane->open_count - 1; lane != current && place >= 0; place--)
-            if (lane->open[place].row == row) {
+        for (Py_ssize_t index = lane->open_count - 1; lane != current && index >= 0; index--)
+            if (lane->open[index].row == row) {
                 go_to(buffer, lane);
                 end(buffer, row, now);
                 go_to(buffer, current);

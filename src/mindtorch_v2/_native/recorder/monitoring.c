@@ -8,22 +8,22 @@
 static _Thread_local Buffer *traced_here;
 
 #if PY_VERSION_HEX >= 0x030C0000
-static const char PLACE[] = "mindtorch_v2 traced buffer";
+static const char KEPT_AS[] = "mindtorch_v2 traced buffer";
 
 static void forget_here(void)
 {
     const Buffer *buffer = traced_here;
-    PyObject *places = PyThreadState_GetDict();
+    PyObject *kept = PyThreadState_GetDict();
     traced_here = NULL;
-    if (buffer && places && PyDict_GetItemString(places, PLACE) == (const PyObject *)buffer
-        && PyDict_DelItemString(places, PLACE) < 0)
+    if (buffer && kept && PyDict_GetItemString(kept, KEPT_AS) == (const PyObject *)buffer
+        && PyDict_DelItemString(kept, KEPT_AS) < 0)
         PyErr_Clear();
 }
 
 int monitoring_begin(Buffer *buffer)
 {
     traced_here = NULL;
-    if (keep_on_thread(PLACE, (PyObject *)buffer) < 0)
+    if (keep_on_thread(KEPT_AS, (PyObject *)buffer) < 0)
         return -1;
     traced_here = buffer;
     return 0;

@@ -1,8 +1,8 @@
 /* The recorder: what the runtime calls at the beginning and end of every event.
  *
- * It is the native twin of profiler/record/python_recorder.py; profiler/record/native_recorder.py stands behind it for
+ * profiler/record/python_recorder.py does the same in Python; profiler/record/native_recorder.py is there for
  * everything that is not called per event. Only one thread at a time runs here, and nothing between finding a row's
- * place and filling it runs Python code. */
+ * memory and filling it runs Python code. */
 #include "inline.h"
 #include "core/tensor.h"
 

@@ -48,7 +48,7 @@ enum { TENSORS = 1 << 30 };
  * these. */
 typedef struct {
     int64_t tensor, block, address; /* numbers; the block's is 0 where it has to be found by the memory's address */
-    int32_t row, place;             /* place: the tensor's device bits << ARGUMENT_BITS | number of the argument */
+    int32_t row, origin;            /* origin: the tensor's device bits << ARGUMENT_BITS | number of the argument */
 } Reference;
 
 enum { ARGUMENT_BITS = 8 };
@@ -116,7 +116,7 @@ typedef struct {
     Table nodes;                           /* StackNode */
     HashMap numbers;                       /* (parent, lasti, code) -> node */
     HashMap functions;                     /* FunctionKey -> label */
-    FunctionSlot recent[RECENT_FUNCTIONS]; /* those called last, by the place that their definition gives */
+    FunctionSlot recent[RECENT_FUNCTIONS]; /* those called last, by the slot that their definition gives */
     PyObject *describe_code, *describe_function;
 } Stacks;
 
@@ -134,7 +134,7 @@ typedef struct {
 /* A Python function that runs on a traced thread. */
 typedef struct {
     PyFrameObject *frame;
-    int32_t class, row, builtin_row; /* rows are -1 where they are not shown */
+    int32_t class, row, builtin_row; /* rows are -1 where they are not recorded */
     int32_t lasti, node;             /* the node that `lasti` and all callers led to when last asked; -2 for none */
 } Frame;
 

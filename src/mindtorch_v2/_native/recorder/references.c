@@ -40,7 +40,7 @@ static void add(Buffer *buffer, int32_t row, Tensor *tensor, int32_t argument)
                         .block = allocator_number(owner),
                         .address = device & KEY_META || is_empty(owner) ? 0 : (int64_t)(uintptr_t)owner->data,
                         .row = row,
-                        .place = (int32_t)(device << ARGUMENT_BITS) | argument};
+                        .origin = (int32_t)(device << ARGUMENT_BITS) | argument};
 }
 
 void references_add(Buffer *buffer, int32_t row, PyObject *const *values, Py_ssize_t count)

@@ -108,13 +108,13 @@ bool buffer_room(Buffer *buffer)
     return true;
 }
 
-static void take_out(Buffer *buffer, Py_ssize_t place)
+static void take_out(Buffer *buffer, Py_ssize_t index)
 {
-    buffer->op_depth -= (buffer->open[place].how & IS_OP) != 0;
-    if (place == --buffer->open_count)
+    buffer->op_depth -= (buffer->open[index].how & IS_OP) != 0;
+    if (index == --buffer->open_count)
         return;
-    memmove(buffer->open + place, buffer->open + place + 1,
-            (size_t)(buffer->open_count - place) * sizeof *buffer->open);
+    memmove(buffer->open + index, buffer->open + index + 1,
+            (size_t)(buffer->open_count - index) * sizeof *buffer->open);
 }
 
 static Row *row_at(const Buffer *buffer, int32_t number)
@@ -130,12 +130,12 @@ static void set_end(Buffer *buffer, int32_t number, int64_t now)
 }
 
 /* An event ends inside Python calls that began in it and go on: their rows end with it. */
-static void end_event_at(Buffer *buffer, Py_ssize_t place, int64_t now)
+static void end_event_at(Buffer *buffer, Py_ssize_t index, int64_t now)
 {
-    Py_ssize_t kept = place;
-    set_end(buffer, buffer->open[place].row, now);
-    buffer->op_depth -= (buffer->open[place].how & IS_OP) != 0;
-    for (Py_ssize_t i = place + 1; i < buffer->open_count; i++) {
+    Py_ssize_t kept = index;
+    set_end(buffer, buffer->open[index].row, now);
+    buffer->op_depth -= (buffer->open[index].how & IS_OP) != 0;
+    for (Py_ssize_t i = index + 1; i < buffer->open_count; i++) {
         if (buffer->open[i].how & IS_PYTHON)
             set_end(buffer, buffer->open[i].row, now);
         else
@@ -146,58 +146,58 @@ static void end_event_at(Buffer *buffer, Py_ssize_t place, int64_t now)
 
 /* A Python call ends before an event that began in it: its row ends where that began, and what called it encloses the
  * event. An event that began in another one, which has ended since, says nothing about the call around both. */
-static void end_call_at(Buffer *buffer, Py_ssize_t place, int64_t now)
+static void end_call_at(Buffer *buffer, Py_ssize_t index, int64_t now)
 {
-    const Open *opened = &buffer->open[place];
-    Row *inner = place + 1 < buffer->open_count ? row_at(buffer, opened[1].row) : NULL;
+    const Open *opened = &buffer->open[index];
+    Row *inner = index + 1 < buffer->open_count ? row_at(buffer, opened[1].row) : NULL;
     if (inner && inner->parent == opened->row) {
         now = inner->start_ns;
-        inner->parent = place ? opened[-1].row : buffer->base;
+        inner->parent = index ? opened[-1].row : buffer->base;
     }
     set_end(buffer, opened->row, now);
-    take_out(buffer, place);
+    take_out(buffer, index);
 }
 
-static Py_ssize_t place_of(const Buffer *buffer, int32_t row)
+static Py_ssize_t index_of(const Buffer *buffer, int32_t row)
 {
-    Py_ssize_t place = row < 0 ? -1 : buffer->open_count - 1;
-    while (place >= 0 && buffer->open[place].row != row)
-        place--;
-    return place >= 0 && buffer->open[place].how & BY_HANDLE ? place : -1;
+    Py_ssize_t index = row < 0 ? -1 : buffer->open_count - 1;
+    while (index >= 0 && buffer->open[index].row != row)
+        index--;
+    return index >= 0 && buffer->open[index].how & BY_HANDLE ? index : -1;
 }
 
 int buffer_leave(Buffer *buffer, int64_t now)
 {
     /* Scopes that were opened inside and not closed outlive this event and stay open. */
-    Py_ssize_t place = buffer->open_count - 1;
-    while (place >= 0 && buffer->open[place].how & BY_HANDLE)
-        place--;
-    if (place < 0)
+    Py_ssize_t index = buffer->open_count - 1;
+    while (index >= 0 && buffer->open[index].how & BY_HANDLE)
+        index--;
+    if (index < 0)
         return 0;
-    end_event_at(buffer, place, now);
+    end_event_at(buffer, index, now);
     return 1;
 }
 
 void buffer_end(Buffer *buffer, int32_t row, int64_t now)
 {
-    Py_ssize_t place = place_of(buffer, row);
-    if (place < 0)
+    Py_ssize_t index = index_of(buffer, row);
+    if (index < 0)
         lanes_end(buffer, row, now, buffer_end);
-    else if (buffer->open[place].how & IS_PYTHON)
-        end_call_at(buffer, place, now);
+    else if (buffer->open[index].how & IS_PYTHON)
+        end_call_at(buffer, index, now);
     else
-        end_event_at(buffer, place, now);
+        end_event_at(buffer, index, now);
 }
 
 void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now)
 {
-    Py_ssize_t place = place_of(buffer, row);
-    if (place < 0) {
+    Py_ssize_t index = index_of(buffer, row);
+    if (index < 0) {
         lanes_end(buffer, row, now, buffer_end_elsewhere);
         return;
     }
     set_end(buffer, row, now);
-    take_out(buffer, place);
+    take_out(buffer, index);
 }
 
 bool buffer_note_memory(Buffer *buffer, int64_t now, int64_t block, int64_t address, int64_t nbytes, int32_t device)

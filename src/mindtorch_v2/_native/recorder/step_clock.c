@@ -1,5 +1,5 @@
 /* The steps of a program, as its optimizer ends them: when each ended, and which took too long. It is asked at every
- * step of a program that may take a tenth of a millisecond, so it takes a tenth of a microsecond. Its twin is
+ * step of a program that may take a tenth of a millisecond, so it takes a tenth of a microsecond. Its form in Python is
  * profiler/capture/steps.py. */
 #include "inline.h"
 

@@ -161,9 +161,9 @@ PyObject *table_parts(const Table *table, int64_t from, int64_t to)
     PyObject *parts = PyList_New(0);
     int64_t size = (int64_t)1 << table->shift;
     for (int64_t number = from; parts && number < to;) {
-        int64_t place = number - table->first, inside = place % size;
+        int64_t index = number - table->first, inside = index % size;
         int64_t count = size - inside < to - number ? size - inside : to - number;
-        PyObject *part = Py_BuildValue("(OLL)", (PyObject *)table->chunk[place >> table->shift], (long long)inside,
+        PyObject *part = Py_BuildValue("(OLL)", (PyObject *)table->chunk[index >> table->shift], (long long)inside,
                                        (long long)count);
         if (!part || PyList_Append(parts, part) < 0)
             Py_CLEAR(parts);

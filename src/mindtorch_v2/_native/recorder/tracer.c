@@ -72,21 +72,21 @@ static void settle(Buffer *buffer, PyFrameObject *caller)
 {
     if (!buffer->frame_count || buffer->frames[buffer->frame_count - 1].frame == caller)
         return;
-    Py_ssize_t place = buffer->frame_count;
+    Py_ssize_t index = buffer->frame_count;
     PyFrameObject *at = caller;
     Py_XINCREF(at);
-    while (at && place == buffer->frame_count) {
+    while (at && index == buffer->frame_count) {
         for (Py_ssize_t i = buffer->frame_count - 1; i >= 0; i--)
             if (buffer->frames[i].frame == at) {
-                place = i;
+                index = i;
                 break;
             }
-        PyFrameObject *next = place == buffer->frame_count ? PyFrame_GetBack(at) : NULL;
+        PyFrameObject *next = index == buffer->frame_count ? PyFrame_GetBack(at) : NULL;
         Py_DECREF(at);
         at = next;
     }
     Py_XDECREF(at);
-    Py_ssize_t keep = place == buffer->frame_count ? 0 : place + 1;
+    Py_ssize_t keep = index == buffer->frame_count ? 0 : index + 1;
     while (buffer->frame_count > keep)
         pop_frame(buffer);
 }
@@ -107,7 +107,7 @@ static int call(Buffer *buffer, PyFrameObject *frame)
     if (!buffer->traced) /* what described the code ended tracing */
         return 0;
     int32_t class = slot.class, label = slot.label, row = -1;
-    if (is_shown(buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL, class)) {
+    if (is_recorded(buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL, class)) {
         int64_t now = core_now(core);
         if (now == -1 && PyErr_Occurred())
             return -1;
@@ -115,17 +115,17 @@ static int call(Buffer *buffer, PyFrameObject *frame)
         if (row == -2)
             return -1;
         if (row == -1)
-            row = -3; /* shown, but dropped */
+            row = -3; /* recorded, but dropped */
     }
     return push_frame(buffer, frame, class, row) ? 0 : -1;
 }
 
 static int returned(Buffer *buffer, PyFrameObject *frame)
 {
-    Py_ssize_t place = buffer->frame_count - 1;
-    while (place >= 0 && buffer->frames[place].frame != frame)
-        place--;
-    while (place >= 0 && buffer->frame_count > place)
+    Py_ssize_t index = buffer->frame_count - 1;
+    while (index >= 0 && buffer->frames[index].frame != frame)
+        index--;
+    while (index >= 0 && buffer->frame_count > index)
         pop_frame(buffer);
     return buffer->core->clock && PyErr_Occurred() ? -1 : 0; /* only a clock in Python can fail */
 }

@@ -89,7 +89,7 @@ static Status read_key(const char **cursor, const char *end, Span *key)
     return DONE;
 }
 
-/* After a member: moves to the next one, or behind the closing bracket. */
+/* After a member: moves to the next one, or past the closing bracket. */
 static Status next_member(const char **cursor, const char *end, bool *is_last)
 {
     const char *at = skip_space(*cursor, end);

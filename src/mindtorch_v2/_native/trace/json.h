@@ -53,7 +53,7 @@ static inline bool span_is(Span span, const char *text)
     return (size_t)span.size == size && memcmp(span.data, text, size) == 0;
 }
 
-/* Moves behind a string that begins here. */
+/* Moves past a string that begins here. */
 static inline Status skip_string(const char **cursor, const char *end)
 {
     const char *at = *cursor + 1;
@@ -79,7 +79,7 @@ static inline Status skip_string(const char **cursor, const char *end)
     return DONE;
 }
 
-/* Moves behind a number. One that touches the end of the data may go on. */
+/* Moves past a number. One that touches the end of the data may go on. */
 static inline Status skip_number(const char **cursor, const char *end)
 {
     const char *at = *cursor + (**cursor == '-');
@@ -131,7 +131,7 @@ static inline Status skip_word(const char **cursor, const char *end)
 
 static Status skip_value(const char **cursor, const char *end, int depth);
 
-/* Moves behind the members of an object or a list whose bracket has been read. */
+/* Moves past the members of an object or a list whose bracket has been read. */
 static Status skip_members(const char **cursor, const char *end, int depth, char closing)
 {
     const char *at = skip_space(*cursor, end);
@@ -167,7 +167,7 @@ static Status skip_members(const char **cursor, const char *end, int depth, char
     return DONE;
 }
 
-/* Moves behind the value that begins here. */
+/* Moves past the value that begins here. */
 static Status skip_value(const char **cursor, const char *end, int depth)
 {
     if (*cursor == end)

@@ -3,7 +3,7 @@
    A Reader takes the events that traces mostly consist of (slices and memory records of the usual form) and skips those
    that say nothing new (arrows, counters). It stops at every other event, which Python then reads. What is met for the
    first time (a name, a thread, a set of arguments) is described by Python too, once, and known by its text from then
-   on. The twin, which reads every event in Python, stands in profiler/load/collector.py; both give the same columns. */
+   on. The form in Python, which reads every event, is profiler/load/collector.py; both give the same columns. */
 #include "reader.h"
 #include "event.h"
 

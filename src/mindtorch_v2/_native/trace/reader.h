@@ -35,7 +35,7 @@ enum { HOST, PYTHON_CALL, DEVICE }; /* how a slice is read: the last byte of its
 
 /* Lengths of keys are counted once, before anything is read. */
 void reader_setup(void);
-/* Takes the event at the cursor and moves behind it; where it is not DONE, nothing was taken. */
+/* Takes the event at the cursor and moves past it; where it is not DONE, nothing was taken. */
 Status take_event(Reader *self, const char **cursor, const char *end);
 /* Rows that were read: false without memory. */
 bool add_row(Reader *self, Time start, Time duration, const int64_t value[ROW_COLUMNS]);

@@ -6,7 +6,7 @@
 
 PyDoc_STRVAR(scan_doc,
              "scan(data, at)\n--\n\nReads events of a list from a position in the data on. Where it stopped, and why: "
-             "\"end\" behind the list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
+             "\"end\" after the list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
 
 static PyObject *reader_scan(Reader *self, PyObject *args)
 {
@@ -223,7 +223,7 @@ static PyTypeObject Reader_Type = {
 
 PyDoc_STRVAR(value_end_doc,
              "value_end(data, at)\n--\n\nWhere the JSON value ends that begins at a position; -1 where the data ends "
-             "before it does, -2 for what is no usual value.");
+             "before it does, -2 for what is not a usual value.");
 
 static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
 {

@@ -1,7 +1,7 @@
 /* Rows of text made from columns: what the exporters of traces spend their time on.
 
-   A row is a sequence of segments, the same for all rows of a call; what they show comes from columns. The Python twin,
-   and what each kind of segment is, stand in profiler/export/rows.py. Both give the same bytes. */
+   A row is a sequence of segments, the same for all rows of a call; what they show comes from columns. The form in
+   Python, and what each kind of segment is, stand in profiler/export/rows.py. Both give the same bytes. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>

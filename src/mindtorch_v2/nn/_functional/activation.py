@@ -303,12 +303,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         _warn_dimensions("dropout2d", input.dim(), 2, "3D or 4D")
     if input.dim() == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-            "desired - "
-            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
-            "future "
-            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
     return _channels(input, p, training, inplace, False)
@@ -329,11 +327,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _warn_dimensions(name: str, got: int, spatial: int, wanted: str) -> None:
     warnings.warn(
         f"{name}: Received a {got}-D input to {name}, which is deprecated and will result in an error in a future "
-        "release. "
-        f"To retain the behavior and silence this warning, please use dropout instead. Note that {name} exists to "
-        "provide "
-        f"channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
-        f"dimension (i.e. {wanted} inputs).",
+        f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
+        f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and "
+        f"an optional batch dimension (i.e. {wanted} inputs).",
         stacklevel=3,
     )
 

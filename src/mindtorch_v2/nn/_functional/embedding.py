@@ -72,8 +72,7 @@ def embedding_bag(
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-            "same "
-            f"shape as the input ({input.shape})"
+            f"same shape as the input ({input.shape})"
         )
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")

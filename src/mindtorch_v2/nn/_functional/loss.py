@@ -18,8 +18,7 @@ def _warn_sizes(input: Tensor, target: Tensor) -> None:
     if target.size() != input.size():
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
-            "likely "
-            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=4,
         )
 
@@ -230,8 +229,7 @@ def binary_cross_entropy(
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
-            "deprecated. "
-            "Please ensure they have the same size."
+            "deprecated. Please ensure they have the same size."
         )
     if weight is not None:
         weight = weight.expand(broadcast_shapes(target.shape, weight.shape))

@@ -209,8 +209,7 @@ def _unpool_output_size(
     if len(output_size) != len(kernel_size):
         raise ValueError(
             f"output_size should be a sequence containing {len(kernel_size)} or {len(kernel_size) + 2} elements, but "
-            "it "
-            f"has a length of '{len(output_size)}'"
+            f"it has a length of '{len(output_size)}'"
         )
     for d, (size, s) in enumerate(zip(natural, stride)):
         if not size - s < output_size[d] < size + s:

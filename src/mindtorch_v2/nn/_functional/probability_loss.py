@@ -35,10 +35,8 @@ def kl_div(
         if reduction == "mean":
             warnings.warn(
                 "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-                "divides "
-                "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave "
-                "the "
-                "same as 'batchmean' in the next major release.",
+                "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+                "behave the same as 'batchmean' in the next major release.",
                 stacklevel=2,
             )
         batchmean = reduction == "batchmean"

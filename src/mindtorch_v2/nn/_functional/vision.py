@@ -60,9 +60,8 @@ def _per_dimension(value: Any, input: Tensor, what: str) -> list[Any]:
         return [value] * spatial
     if len(value) != spatial:
         head = (
-            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial "
-            "dimensions of "
-            f"{list(input.shape[2:])} and "
+            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(input.shape[2:])} and "
         )
         if what == "output":
             raise ValueError(
@@ -126,9 +125,8 @@ def interpolate(
     n = input.dim() - 2
     if not 1 <= n <= 3:
         raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: "
-            "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact "
-            f"(got {mode})"
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     if mode == "area":
         return getattr(aten, f"adaptive_avg_pool{n}d")(input, sizes)

@@ -120,9 +120,8 @@ class _LazyConv(LazyModuleMixin):
         spatial = len(self.kernel_size)
         if input.dim() not in (spatial + 1, spatial + 2):
             raise RuntimeError(
-                f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {type(self).__name__}, "
-                f"but got "
-                f"input of size: {input.shape}"
+                f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {type(self).__name__}, but "
+                f"got input of size: {input.shape}"
             )
         return input.shape[1] if input.dim() == spatial + 2 else input.shape[0]
 

@@ -54,8 +54,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
-                "value is "
-                "between 1 and n_classes-1"
+                "value is between 1 and n_classes-1"
             )
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs = [*cutoffs, n_classes]

@@ -283,8 +283,7 @@ class _ConvTransposeNd(_ConvNd):
         if any(not low <= size <= high for size, low, high in zip(output_size, smallest, largest)):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} (for "
-                "an "
-                f"input of {input.size()[2:]})"
+                f"an input of {input.size()[2:]})"
             )
         return tuple(size - low for size, low in zip(output_size, smallest))
 

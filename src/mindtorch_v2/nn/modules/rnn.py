@@ -36,8 +36,7 @@ def _check_options(
     if float(dropout) > 0 and num_layers == 1:  # type: ignore[arg-type]
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-            "greater "
-            f"than 1, but got dropout={dropout} and num_layers={num_layers}",
+            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             stacklevel=4,
         )
     for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool)):

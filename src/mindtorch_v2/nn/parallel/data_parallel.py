@@ -59,9 +59,8 @@ class DataParallel(Module):
         for t in chain(self.module.parameters(), self.module.buffers()):
             if t.device != self.src_device_obj:
                 raise RuntimeError(
-                    f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) "
-                    "but found "
-                    f"one of them on device: {t.device}"
+                    f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) but "
+                    f"found one of them on device: {t.device}"
                 )
         parts, keywords = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
         if not parts and not keywords:

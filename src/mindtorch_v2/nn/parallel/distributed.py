@@ -158,13 +158,10 @@ class DistributedDataParallel(Module, Joinable):
         ]
         raise RuntimeError(
             "Expected to have finished reduction in the prior iteration before starting a new one. This error "
-            "indicates that your "
-            "module has parameters that were not used in producing loss. You can enable unused parameter detection "
-            "by passing the "
-            "keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by "
-            "making sure all "
-            "`forward` function outputs participate in calculating loss. Parameters without a gradient: "
-            f"{', '.join(names)}"
+            "indicates that your module has parameters that were not used in producing loss. You can enable unused "
+            "parameter detection by passing the keyword argument `find_unused_parameters=True` to "
+            "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` function outputs "
+            f"participate in calculating loss. Parameters without a gradient: {', '.join(names)}"
         )
 
     # --- backward

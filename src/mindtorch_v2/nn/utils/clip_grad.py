@@ -68,8 +68,7 @@ def get_total_norm(
     if error_if_nonfinite and bool(aten.logical_or(total.isnan(), total.isinf())):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-            "clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )
     return total

@@ -200,8 +200,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not leave_parametrized and not parts.is_tensor:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
-            "sequence "
-            "of tensors."
+            "sequence of tensors."
         )
     first = parts._originals()[0]
     with no_grad():

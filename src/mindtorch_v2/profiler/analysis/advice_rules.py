@@ -35,9 +35,8 @@ def slow_input(facts: Facts) -> Advice | None:
             f"{_time(waits)} in the data loader, {waits / facts.whole_ns:.1%} of the steps' time",
             f"{len(rows)} batches, {_time(waits / max(len(rows), 1))} each",
         ],
-        "Load with worker processes (DataLoader(num_workers=...)), move work on single samples out of __getitem__ "
-        "and collate_fn, "
-        "and prepare the data once instead of in every epoch.",
+        "Load with worker processes (DataLoader(num_workers=...)), move work on single samples out of __getitem__ and "
+        "collate_fn, and prepare the data once instead of in every epoch.",
         facts.longest(rows),
         waits,
     )
@@ -68,8 +67,7 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
             "most often " + ", ".join(most),
         ],
         "Work on larger tensors: batch what a loop does one by one, stack small tensors, use one operator that does "
-        "what several do "
-        "(addcmul, baddbmm, the foreach functions).",
+        "what several do (addcmul, baddbmm, the foreach functions).",
         tree.rows_of(tiny[np.argsort(-tree.total_ns[tiny])[:MOST_ROWS]]).tolist(),
         gain,
     )
@@ -92,8 +90,7 @@ def starved_device(facts: Facts) -> Advice | None:
             f"{worst.work} pieces of work, median {_time(worst.delay_ns)} from launch to start",
         ],
         "Launch more work with each call: larger batches, fused operators, captured graphs. Look in the timeline at "
-        "what the host "
-        "does before the events listed here, which ended the longest waits.",
+        "what the host does before the events listed here, which ended the longest waits.",
         gaps,
         worst.starved_ns,
     )
@@ -132,9 +129,8 @@ def hidden_synchronisation(facts: Facts) -> Advice | None:
         "hidden-sync",
         "Operators wait for the device",
         [f"{len(hidden)} waits of {_time(took)} in all inside {', '.join(parents[:4])}"],
-        "Read values (.item(), float(), if on a tensor, nonzero, boolean masks) rarely, at the end of a step or "
-        "every n steps; copy with "
-        "non_blocking=True from pinned memory.",
+        "Read values (.item(), float(), if on a tensor, nonzero, boolean masks) rarely, at the end of a step or every "
+        "n steps; copy with non_blocking=True from pinned memory.",
         facts.longest(hidden),
         took,
     )
@@ -165,9 +161,8 @@ def repeated_copies(facts: Facts) -> Advice | None:
         "repeated-copies",
         "The same copies or casts are made several times in every step",
         [f"{len(again)} calls, {_time(took)}, {took / facts.whole_ns:.1%} of the steps' time"],
-        "Convert and move data once, before the loop; keep tensors in the layout and type that their users need; "
-        "avoid contiguous() "
-        "between operators that accept any strides.",
+        "Convert and move data once, before the loop; keep tensors in the layout and type that their users need; avoid "
+        "contiguous() between operators that accept any strides.",
         tree.rows_of(again[np.argsort(-tree.total_ns[again])[:MOST_ROWS]]).tolist(),
         gain,
     )
@@ -249,9 +244,8 @@ def growing_memory(facts: Facts) -> Advice | None:
                 f"{_format_memory(int(ends[0]))} after the second step, {_format_memory(int(ends[-1]))} after the last",
                 *origins,
             ],
-            "Something keeps results of earlier steps: losses or outputs collected with their graph (keep "
-            "loss.item() or "
-            "loss.detach()), a growing list or cache.",
+            "Something keeps results of earlier steps: losses or outputs collected with their graph (keep loss.item() "
+            "or loss.detach()), a growing list or cache.",
             [],
             0,
             left,
@@ -279,9 +273,8 @@ def slow_first_steps(facts: Facts) -> Advice | None:
         "slow-first-step",
         "The first step is much slower than the others",
         evidence,
-        "This is paid once. Leave it out of measurements with schedule(wait=1, warmup=1, ...); in short programs "
-        "warm up before the "
-        "clock runs.",
+        "This is paid once. Leave it out of measurements with schedule(wait=1, warmup=1, ...); in short programs warm "
+        "up before the clock runs.",
         [*marked.tolist(), *facts.longest(inside)][:MOST_ROWS],
         excess,
     )
@@ -323,8 +316,7 @@ def imbalance(facts: Facts) -> Advice | None:
             f"(step {int(facts.phases.steps.number[lengths.argmax()])})"
         ],
         "Compare a slow step with its neighbours in the timeline: batches of unequal length, logging, checkpoints, "
-        "garbage collection, "
-        "or another program on the machine.",
+        "garbage collection, or another program on the machine.",
         facts.longest(marked[outliers]) if len(marked) == len(lengths) else [],
         lost,
     )
@@ -339,9 +331,8 @@ def python_between_operators(facts: Facts) -> Advice | None:
         "python",
         "Much of a step is Python between operators",
         [f"{_time(took)}, {took / facts.whole_ns:.1%} of the steps' time, outside of all operators"],
-        "Record with_stack=True and look at the flame graph by Python stack: loops over elements, conversions to "
-        "numpy or lists, logging "
-        "in every step.",
+        "Record with_stack=True and look at the flame graph by Python stack: loops over elements, conversions to numpy "
+        "or lists, logging in every step.",
         [],
         took,
     )

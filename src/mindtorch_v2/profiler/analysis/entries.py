@@ -35,10 +35,10 @@ class Entries:
 
     def __init__(self, store: EventStore, collapsed: bool = True) -> None:
         self.store = store
-        self._collapsed = collapsed  # False: all rows but Python's are entries
+        self._is_collapsed = collapsed  # False: all rows but Python's are entries
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self.store, "_collapsed": self._collapsed}
+        return {"store": self.store, "_is_collapsed": self._is_collapsed}
 
     def __len__(self) -> int:
         return len(self.store) if self._is_all_rows else len(self.row)
@@ -72,7 +72,7 @@ class Entries:
     def taken_in(self) -> np.ndarray:
         """Per row: is it merged into its parent, or never listed?"""
         store = self.store
-        if not self._collapsed:
+        if not self._is_collapsed:
             return np.zeros(len(store), bool)
         unlisted = np.array([text in UNLISTED_NAMES for text in store.strings] or [False])
         left_out = self.is_python | unlisted[store.name] if unlisted.any() else self.is_python
@@ -90,7 +90,7 @@ class Entries:
 
     @cached_property
     def _hidden(self) -> np.ndarray | None:
-        """The mask of rows that are no entries, or None when all are: the common case, which then costs nothing."""
+        """The mask of rows that are not entries, or None when all are: the common case, which then costs nothing."""
         hidden = self.is_python | self.taken_in
         if self._loads is not None:
             hidden = hidden | self._loads

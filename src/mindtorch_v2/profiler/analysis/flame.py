@@ -148,7 +148,7 @@ def _fold(
     uncounted: int = 0,
 ) -> Flame:
     """Merges the chosen rows by the names on their way to the root. Rows that are not chosen are passed over; the
-    first `uncounted` are no calls.
+    first `uncounted` are not calls.
     """
     keep = np.zeros(len(parent), bool)
     keep[chosen] = True

@@ -55,7 +55,7 @@ class RuleError(ValueError):
 
 
 def check(compared: Diff, rules: Mapping[str, Any]) -> list[Broken]:
-    """The rules that the second run breaks. RuleError for what is no rule."""
+    """The rules that the second run breaks. RuleError for what is not a rule."""
     broken = [
         found
         for name, metric, limit in _flat(rules)
@@ -90,7 +90,7 @@ def _flat(rules: Mapping[str, Any]) -> list[tuple[str, str, Limit]]:
 
 def _table(path: str, metrics: Any) -> Mapping[str, Any]:
     if not isinstance(metrics, Mapping):
-        raise RuleError(f'the rules of module {path!r} are no table; write [module."{path}"]')
+        raise RuleError(f'the rules of module {path!r} must be a table: write [module."{path}"]')
     return metrics
 
 

@@ -30,7 +30,7 @@ class Phase(IntEnum):
     COPIES = 4  # copies and casts; on a device: between host and device
     DEVICE_IDLE = 5  # the device had nothing to do while the host was in an operator, or in the runtime
     PYTHON = 6  # Python between operators
-    UNACCOUNTED = 7  # nothing was recorded then, or only what is no part of the program
+    UNACCOUNTED = 7  # nothing was recorded then, or only what is not a part of the program
 
 
 LABELS = ("forward", "backward", "optimizer", "data", "copies", "device idle", "Python", "unaccounted")

@@ -33,9 +33,8 @@ def verdict(found: Phases, devices: list[DeviceUse], has_unseen_work: bool = Fal
     data, python = total[LABELS[Phase.DATA]] / whole, total[LABELS[Phase.PYTHON]] / whole
     evidence = [f"{label} takes {share:.1%} of the steps' time" for label, share in shares[:3]]
     evidence += [
-        f"device {use.device} worked {use.busy_share:.1%} of the time from its "
-        "first to its last "
-        f"piece of work, and had launched work to do {use.supplied_share:.1%} of it"
+        f"device {use.device} worked {use.busy_share:.1%} of the time from its first to its last piece of work, and "
+        f"had launched work to do {use.supplied_share:.1%} of it"
         for use in devices
     ]
     if data >= _INPUT_SHARE:

@@ -88,7 +88,7 @@ def begin(directory: str, **flags: Any) -> None:
     global _current
     unknown = set(flags) - set(FLAGS)
     if unknown:
-        raise ValueError(f"child: {unknown.pop()!r} is no setting")
+        raise ValueError(f"child: {unknown.pop()!r} is not a setting")
     watch_forks(directory, flags)
     _current = ChildRecording(directory, flags)
     _current.start()

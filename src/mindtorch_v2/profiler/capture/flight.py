@@ -69,7 +69,7 @@ class FlightRecorder:
         self._aligned: deque[tuple[int, int]] = deque(maxlen=1024)
         self._seen_events = 0
         self._lock = threading.RLock()
-        self._unsaved: list[Any] = []  # segments that are to be written to the folder
+        self._unsaved_segments: list[Any] = []  # segments that are to be written to the folder
         self._numbers = itertools.count(1)
         self._automatic = self._quiet_until_ns = 0
         self._moved_ns, self._progress, self._is_stuck = 0, (0, 0), False
@@ -161,7 +161,7 @@ class FlightRecorder:
         segment = self._ring.add(recording, self._run)
         self._recorded_ns += segment.stop_ns - segment.start_ns
         self._seen_events += segment.events
-        self._unsaved = [segment]
+        self._unsaved_segments = [segment]
 
     def _step_ended(self, now_ns: int) -> None:
         call_locked(self._lock, self._turn, now_ns, True)
@@ -298,7 +298,7 @@ class FlightRecorder:
         if now_ns >= self._steps.turn_ns + _LATE_NS or (self._session is None and now_ns >= self._steps.turn_ns):
             call_locked(self._lock, self._turn, now_ns, False)
         self._look_at_steps()
-        unsaved, self._unsaved = self._unsaved, []
+        unsaved, self._unsaved_segments = self._unsaved_segments, []
         for segment in unsaved:
             self._folder.write(segment, self._step_bounds())
         self._watch_progress(now_ns)

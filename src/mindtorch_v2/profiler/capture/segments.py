@@ -118,9 +118,9 @@ def _bounds(store: EventStore, times: np.ndarray) -> tuple[int, np.ndarray]:
     if not len(scopes):
         outermost = store.thread[store.parent < 0]
         return int(np.bincount(outermost).argmax()) if len(outermost) else 0, times
-    place = np.searchsorted(store.start_ns[scopes], times, side="right") - 1
-    around = (place >= 0) & (store.end_ns[scopes[place]] >= times)
-    return int(store.thread[scopes[0]]), np.where(around, store.end_ns[scopes[place]], times)
+    index = np.searchsorted(store.start_ns[scopes], times, side="right") - 1
+    around = (index >= 0) & (store.end_ns[scopes[index]] >= times)
+    return int(store.thread[scopes[0]]), np.where(around, store.end_ns[scopes[index]], times)
 
 
 def _inserted(store: EventStore, thread: int, start: np.ndarray, end: np.ndarray, numbers: np.ndarray) -> EventStore:

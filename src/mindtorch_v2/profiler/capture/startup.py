@@ -48,7 +48,7 @@ def _starter(name: str) -> Callable[..., Any]:
 def _setting(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.isidentifier():
-        raise ValueError(f"{text!r} is no setting; expected key=value")
+        raise ValueError(f"{text!r} is not a setting; expected key=value")
     return key, _value(value)
 
 

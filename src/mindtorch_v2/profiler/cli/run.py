@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps")
     return int(text)
 
 

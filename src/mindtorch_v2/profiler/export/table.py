@@ -121,7 +121,7 @@ def _time_columns(summary: Summary, unit: str | None) -> list[Column]:
         return row.total_cpu_percent
 
     def device_share(row: Row) -> str:
-        # without it there may still be annotations on a device, which are no part of it
+        # without it there may still be annotations on a device, which are not part of it
         work = summary.self_device_us
         row.total_device_percent = _format_time_share(row.self_device_time_total if work else 0, work)
         return row.total_device_percent

@@ -36,7 +36,7 @@ class Tracks:
             if thread.device < 0 and not thread.task:
                 name = _label(thread.name, self.process_name(thread.process))
                 self.names[thread.process or store.metadata.pid, thread.os_id] = f"thread {thread.os_id} ({name})"
-        self._next_tid, self._used = FIRST_EXTRA_TID, {tid for _, tid in self.names}
+        self._next_tid, self._used_tids = FIRST_EXTRA_TID, {tid for _, tid in self.names}
         self._tids = np.array(
             [self._add_task(thread) if thread.task else thread.os_id for thread in store.threads] or [0]
         )
@@ -71,7 +71,7 @@ class Tracks:
 
     def _extra_tid(self) -> int:
         """The next track id that no thread has."""
-        while self._next_tid in self._used:
+        while self._next_tid in self._used_tids:
             self._next_tid += 1
         self._next_tid += 1
         return self._next_tid - 1

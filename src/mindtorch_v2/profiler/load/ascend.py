@@ -105,8 +105,8 @@ def _innermost(
     """The innermost slice of the arrow's track that covers its beginning."""
     key = (at.get("pid"), at.get("tid"))
     lane = slices.get(key, [])
-    place = bisect_right(starts.get(key, []), at["ts"]) - 1
-    for i in range(place, max(place - 200, -1), -1):
+    index = bisect_right(starts.get(key, []), at["ts"]) - 1
+    for i in range(index, max(index - 200, -1), -1):
         if lane[i]["ts"] + lane[i].get("dur", 0) >= at["ts"]:
             return lane[i]
     return None

@@ -300,7 +300,7 @@ def integer(value: Any) -> int:
         return int(value)
     if isinstance(value, str):
         return int(value, 0)
-    raise TypeError(f"{value!r} is no whole number")
+    raise TypeError(f"{value!r} is not a whole number")
 
 
 def nanoseconds(microseconds: list[Any]) -> np.ndarray:
@@ -308,7 +308,7 @@ def nanoseconds(microseconds: list[Any]) -> np.ndarray:
     if any(type(value) is Decimal for value in microseconds):
         return np.array([round(value * 1000) for value in microseconds], np.int64)
     if any(type(value) is bool or not isinstance(value, (int, float)) for value in microseconds):
-        raise ValueError("a time is no number")
+        raise ValueError("a time is not a number")
     return nanoseconds_of(np.array(microseconds))
 
 

@@ -1,4 +1,4 @@
-"""What some traces have and others lack: categories that are no kind of ours, and memory records without addresses."""
+"""What some traces have and others lack: categories that are not ours, and memory records without addresses."""
 
 from __future__ import annotations
 

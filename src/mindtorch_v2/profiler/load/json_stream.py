@@ -101,23 +101,26 @@ class _Stream:
             try:
                 value, end = self.scan(self.text, self.at)
             except StopIteration as stop:
-                problem, place = "a value was expected", stop.value
+                problem, position = "a value was expected", stop.value
             except json.JSONDecodeError as error:
-                problem, place = error.msg, len(self.text) if error.msg.startswith("Unterminated string") else error.pos
+                problem, position = (
+                    error.msg,
+                    len(self.text) if error.msg.startswith("Unterminated string") else error.pos,
+                )
             except RecursionError:
                 raise self._error("values are nested too deeply") from None
             # not of the form, but of what it stands for: a number of thousands of digits
             except ValueError as error:
                 raise self._error(str(error).partition(";")[0]) from None
             else:
-                if end < len(self.text) or not self._read_on():  # a number may go on behind what has been read
+                if end < len(self.text) or not self._read_on():  # a number may go on after what has been read
                     self.at = end
                     return value
                 continue
-            if place < len(self.text) - _UNCERTAIN or not self._read_on():
-                if self.at_end and place >= len(self.text) - _UNCERTAIN:
+            if position < len(self.text) - _UNCERTAIN or not self._read_on():
+                if self.at_end and position >= len(self.text) - _UNCERTAIN:
                     problem = f"the file ends in the middle of a value: {problem}"
-                self.at = min(place, len(self.text))
+                self.at = min(position, len(self.text))
                 raise self._error(problem)
 
     def _read_on(self) -> bool:

@@ -27,9 +27,9 @@ def innermost_rows(columns: dict[str, np.ndarray], thread: np.ndarray, time: np.
         moments = np.unique(np.concatenate([columns["start_ns"][mine], time]))
         keys = columns["thread"][mine] * len(moments) + np.searchsorted(moments, columns["start_ns"][mine])
         mine = mine[np.argsort(keys, kind="stable")]
-        place = np.searchsorted(np.sort(keys), thread * len(moments) + np.searchsorted(moments, time), side="right") - 1
-        last = mine[np.maximum(place, 0)]
-        row = np.where((place >= 0) & (columns["thread"][last] == thread), last, -1)
+        index = np.searchsorted(np.sort(keys), thread * len(moments) + np.searchsorted(moments, time), side="right") - 1
+        last = mine[np.maximum(index, 0)]
+        row = np.where((index >= 0) & (columns["thread"][last] == thread), last, -1)
     while (over := (row >= 0) & (end[row] < time)).any():
         row = np.where(over, parent[row], row)
     return row

@@ -51,7 +51,7 @@ def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tu
 def _nest(
     columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The twin in Python."""
+    """The same in Python."""
     start, end = columns["start_ns"].tolist(), columns["end_ns"].tolist()
     role = _ROLES[columns["kind"]].tolist()
     track = columns["track"].tolist()

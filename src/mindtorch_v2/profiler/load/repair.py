@@ -96,7 +96,7 @@ def _normal(events: Iterable[dict[str, Any]], log: Counter[str]) -> Iterator[dic
             event[key] = _exact(value)
             if event[key] is None:
                 del event[key]
-                log["times that are no numbers were left out"] += 1
+                log["times that are not numbers were left out"] += 1
         if event.get("dur", 0) < 0:
             event["dur"] = 0
             log["negative durations were set to 0"] += 1

@@ -79,14 +79,14 @@ def events_of(text: str, log: Counter[str]) -> Iterator[dict[str, Any]]:
         if isinstance(event, dict):
             yield event
         elif event is not None:
-            log["values among the events that are no events were left out"] += 1
+            log["values among the events that are not events were left out"] += 1
     if not text.rstrip().endswith(("}", "]")) or not _is_closed(text):
         log["the file ends before its end; what comes before was read"] += 1
 
 
-def _ends(text: str, place: int) -> bool:
-    """Whether the list of events ends at a bracket: what follows is no event."""
-    rest = text[place + 1 : place + 200].lstrip().lstrip(",").lstrip()
+def _ends(text: str, index: int) -> bool:
+    """Whether the list of events ends at a bracket: what follows is not an event."""
+    rest = text[index + 1 : index + 200].lstrip().lstrip(",").lstrip()
     return not re.match(r"\{\s*" + _KEY, rest)
 
 

@@ -37,7 +37,7 @@ class RankTime(NamedTuple):
 
 
 def rank_time(store: EventStore, steps: Steps, rows: np.ndarray, related: np.ndarray) -> RankTime:
-    """`rows` are the collectives in the order of start, `related` the mask of all rows that are no computation."""
+    """`rows` are the collectives in the order of start, `related` the mask of all rows that are not computation."""
     start, end = store.start_ns[rows], store.end_ns[rows]
     cuts, phase = pieces(store, steps, left_out=related, extra=[start, end])
     part = _OF_PHASE[phase]

@@ -165,6 +165,6 @@ def devices_of(activities: set[ProfilerActivity]) -> list[str]:
     foreign = (ProfilerActivity.CUDA, ProfilerActivity.XPU, ProfilerActivity.MTIA, ProfilerActivity.HPU)
     found = [activity.name.lower() for activity in foreign if activity in activities]
     here = [backend.name for backend in _accelerators.available() if ProfilerActivity[backend.activity] in activities]
-    shown = {activity_of(name) for name in here}
-    missing = [a for a in ProfilerActivity if a in activities and a not in (*foreign, ProfilerActivity.CPU, *shown)]
+    watched = {activity_of(name) for name in here}
+    missing = [a for a in ProfilerActivity if a in activities and a not in (*foreign, ProfilerActivity.CPU, *watched)]
     return [*found, *here, *("privateuseone" if a is ProfilerActivity.PrivateUse1 else a.name.lower() for a in missing)]

@@ -63,7 +63,7 @@ def rows_of(buffer: Any) -> int:
     """How many rows a thread has recorded since the recorder was reset."""
     if isinstance(recorder, NativeRecorder):
         return int(buffer.next_row)
-    return (len(buffer.rows) + buffer.gone[0]) // 5
+    return (len(buffer.rows) + buffer.released[0]) // 5
 
 
 def can_split() -> bool:

@@ -66,7 +66,7 @@ class Options:
     trace_only: bool = False
     max_events: int = 0  # how many events are kept at most; 0 for all
     keep: str = "newest"  # which ones: "newest", or "oldest"
-    concrete_inputs: bool = True  # whether the values of arguments are shown
+    concrete_inputs: bool = True  # whether the values of arguments are kept
     event_metadata: bool = False  # whether events tell what else a trace shows of them (`metadata_json`)
     forward_backward: bool = True  # whether backward functions are linked with the operators that recorded them
     activity_filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "CPU" -> names, where given

@@ -18,12 +18,22 @@ FLOOR = 4096
 class KernelMemory:
     """The memory of one kernel, measured between `begin` and `end`."""
 
-    __slots__ = ("start_ns", "end_ns", "_row", "_taken", "_claimed", "_is_alone", "_base", "_peak_before", "_modules")
+    __slots__ = (
+        "start_ns",
+        "end_ns",
+        "_row",
+        "_taken_bytes",
+        "_claimed_bytes",
+        "_is_alone",
+        "_base",
+        "_peak_before",
+        "_modules",
+    )
 
     def __init__(self, now: int, row: int) -> None:
         self.start_ns = self.end_ns = now
         self._row = row  # of the event that the kernel runs in
-        self._taken = self._claimed = 0  # bytes at most, and those of them that tensors hold
+        self._taken_bytes = self._claimed_bytes = 0  # bytes at most, and those of them that tensors hold
         self._is_alone = True  # no other thread ran a kernel meanwhile
         self._base, self._peak_before = 0, -1  # the peak of the user's own tracing
         self._modules = len(sys.modules)
@@ -52,7 +62,7 @@ class KernelMemory:
         peak = tracemalloc.get_traced_memory()[1]
         # what is imported at a kernel's first call is not its scratch memory
         if self._is_alone and len(sys.modules) == self._modules:
-            self._taken = peak - self._base
+            self._taken_bytes = peak - self._base
         if self._peak_before > peak:
             _raise_peak(self._peak_before)
         stop_tracing()
@@ -61,13 +71,13 @@ class KernelMemory:
     def claim(self, nbytes: int, row: int, now: int) -> int:
         """A tensor of the event `row` took memory that the kernel allocated; when that was, at the earliest within
         this event."""
-        self._claimed += nbytes
+        self._claimed_bytes += nbytes
         return self.start_ns if row == self._row else now
 
     @property
     def scratch(self) -> int:
         """The bytes that the kernel took for itself; 0 where they are too few to tell."""
-        own = self._taken - self._claimed
+        own = self._taken_bytes - self._claimed_bytes
         return own if own >= FLOOR else 0
 
 

@@ -1,7 +1,7 @@
-"""The recorder in C, and its tracer: same rows, same contract as their twins in Python.
+"""The recorder in C, and its tracer: same rows, same contract as their forms in Python.
 
 Per event only C runs. What is met for the first time (a name, a combination of shapes, a code object) is described
-by the twin's Python code, once.
+by the Python recorder's code, once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .interning import op_label
 from .kinds import Kind
 from .python_recorder import Recorder
 from .row_format import REFERENCES, Position, device_number
-from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
+from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_recorded, line_of
 from .thread_buffer import ThreadBuffer
 
 IMPORTS = 4  # bit that marks the import machinery, beside a code's class
-HIDDEN_FUNCTION = -(1 << 31) + 1  # the label of functions in C that are not shown, as in recorder.h
+HIDDEN_FUNCTION = -(1 << 31) + 1  # the label of functions in C that are not recorded, as in recorder.h
 MEMORY = np.dtype(
     [("time_ns", "i8"), ("block", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")]
 )
@@ -262,15 +262,15 @@ class NativeTracer:
         while frame is not None:
             frames.append(frame)
             frame = frame.f_back
-        shown: set[FrameType] = set()
+        recorded: set[FrameType] = set()
         running = []
         for frame in reversed(frames):
             row = -1
-            if is_shown(frame, shown):
-                shown.add(frame)
+            if is_recorded(frame, recorded):
+                recorded.add(frame)
                 label = self.recorder.labels.number(function_name(frame.f_code, frame.f_lineno), Kind.PYTHON)
                 row = self.recorder.push_python(buffer, label)
-                row = -3 if row == -1 else row  # shown, but not kept
+                row = -3 if row == -1 else row  # recorded, but not kept
             running.append((frame, self.recorder._describe_code(frame.f_code)[0], row))
         buffer.begin_trace(
             running, self._monitoring is not None, self._monitoring is not None and self._monitoring.alone

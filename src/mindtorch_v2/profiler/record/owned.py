@@ -40,18 +40,18 @@ class OwnedTable:
     def __init__(self, inputs: Any) -> None:
         self.rows: list[Owned] = []
         self._inputs = inputs
-        self._seen: dict[int, weakref.ref[Any]] = {}
+        self._owners: dict[int, weakref.ref[Any]] = {}
 
     def begin(self) -> None:
         """A window begins: every owner is looked at again."""
-        self._seen.clear()
+        self._owners.clear()
 
     def is_new(self, owner: Any) -> bool:
         """Whether an owner was not looked at yet; from now on it was."""
-        known = self._seen.get(id(owner))
+        known = self._owners.get(id(owner))
         if known is not None and known() is owner:
             return False
-        self._seen[id(owner)] = weakref.ref(owner)
+        self._owners[id(owner)] = weakref.ref(owner)
         return True
 
     def add_module(self, module: Any, time_ns: int, thread: int, row: int) -> None:

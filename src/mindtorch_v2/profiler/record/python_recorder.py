@@ -157,7 +157,7 @@ class Recorder(RecordedThreads):
     def _described(self, inputs: Any, keywords: dict[str, Any] | None) -> int:
         if isinstance(inputs, str):
             return self.inputs.of_text(inputs)
-        if inputs is None and keywords:  # facts about a row that are no arguments: they stay without shapes too
+        if inputs is None and keywords:  # facts about a row that are not arguments: they stay without shapes too
             return self.inputs.of_values((), keywords)
         return self.inputs.of_values(inputs, keywords) if self.detail & SHAPES and (inputs or keywords) else -1
 

@@ -1,4 +1,4 @@
-"""The recorder of this process: native where it was built, else its twin in Python."""
+"""The recorder of this process: native where it was built, else its form in Python."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 shapes and memory.
 
 A reference holds numbers only: the tensor's (no other tensor of the process has it), its block's (0 where that was
-not at hand: then the store finds it by address and time), the address of the memory, the event's row, and a place:
+not at hand: then the store finds it by address and time), the address of the memory, the event's row, and an origin:
 device bits and argument.
 """
 
@@ -19,7 +19,7 @@ from ..._tensor import DEVICE_OF_KEY, Tensor
 from .row_format import ARGUMENT_BITS, type_number
 
 REFERENCE = np.dtype(
-    [("tensor", "i8"), ("block", "i8"), ("address", "i8"), ("row", "i4"), ("place", "i4")]
+    [("tensor", "i8"), ("block", "i8"), ("address", "i8"), ("row", "i4"), ("origin", "i4")]
 )  # as in recorder.h
 WIDTH, ROW_AT = 5, 3  # numbers of a reference; which of them is the row
 
@@ -62,10 +62,10 @@ def references_from(flat: list[int]) -> np.ndarray:
     return made
 
 
-def argument_and_device(place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The number of the argument, and the number of its device's type (as `DeviceType` has it), per place."""
-    bits = place >> ARGUMENT_BITS
-    device = np.zeros(len(place), np.int64)
+def argument_and_device(origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The number of the argument, and the number of its device's type (as `DeviceType` has it), per origin."""
+    bits = origin >> ARGUMENT_BITS
+    device = np.zeros(len(origin), np.int64)
     for key in np.unique(bits).tolist():
         device[bits == key] = type_number(DEVICE_OF_KEY[key].type)
-    return place & ((1 << ARGUMENT_BITS) - 1), device
+    return origin & ((1 << ARGUMENT_BITS) - 1), device

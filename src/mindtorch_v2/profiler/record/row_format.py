@@ -24,7 +24,7 @@ _RESERVED = 20  # for devices of others: DeviceType.PrivateUse1
 # as DeviceType has them
 DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}
 TENSORS = 1 << 30  # beside the device of a beginning: a tensor took the memory
-ARGUMENT_BITS = 8  # of the place of a reference: the number of the argument; the tensor's device bits stand above
+ARGUMENT_BITS = 8  # of the origin of a reference: the number of the argument; the tensor's device bits stand above
 
 
 def device_number(device_type: str, device_index: int) -> int:

@@ -36,9 +36,8 @@ _is_tracing = False  # whether all is done that tracing needs
 _numbers = itertools.count(1)
 _DISPLACED = (
     "Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python "
-    "3.12 a thread "
-    "has one profile function only. Begin it before the profile (then both see everything), or use another version "
-    "of Python."
+    "3.12 a thread has one profile function only. Begin it before the profile (then both see everything), or use "
+    "another version of Python."
 )
 
 
@@ -55,7 +54,7 @@ class Session:
         self.devices = tuple(devices)  # whose launches are watched
         self._watch: Watches | None = None
         self._device: Results | None = None  # what ran on devices, once the window has ended
-        self._displaced = False  # another profile function took the place of the one that records Python calls
+        self._is_displaced = False  # another profile function took the place of the one that records Python calls
         self._told = False  # whether that was said
         self.warming = warming
         self.number = next(_numbers)
@@ -67,7 +66,7 @@ class Session:
         self._stray_at = self._dropped_at = self._owned_at = 0
         self._steps: list[tuple[int, int]] = []
         self._live_blocks: list[tuple[int, bool, list[LiveBlock]]] = []
-        self._recorded: Window | None = None
+        self._last_window: Window | None = None
         self._load = MachineLoad(not warming and not self.is_background)
 
     @guarded("_give_up")
@@ -159,10 +158,10 @@ class Session:
         that. Where it was interrupted, the window has ended too, and another call gives what it recorded.
         """
         call_locked(_lock, self._end)
-        if self._displaced and not self._told:
+        if self._is_displaced and not self._told:
             self._told = True
             warnings.warn(_DISPLACED, stacklevel=2)
-        return Recording(self._metadata(trace_id, user, use_device, record_function_base), self._recorded)
+        return Recording(self._metadata(trace_id, user, use_device, record_function_base), self._last_window)
 
     def _window(self) -> Window:
         threads = [
@@ -213,13 +212,13 @@ class Session:
             self.stop_ns = self.stop_ns or recorder.now()
             self._load.stop()
             self._close_spans()
-            self._displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
+            self._is_displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
             if not any(is_end for _, is_end, _ in self._live_blocks):
                 self._live_blocks.append((self.stop_ns, True, self._look()))
             self._stop_watch()
         finally:
             self._leave()
-        self._recorded = self._recorded or self._window()
+        self._last_window = self._last_window or self._window()
         self._spans = {}
         self._is_ending = False
         _forget_unused()
@@ -247,7 +246,7 @@ class Session:
         self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None, record_function_base: int | None
     ) -> Metadata:
         notes, properties = ({}, "[]") if self._device is None else (self._device.described(), self._device.properties)
-        if self._displaced:
+        if self._is_displaced:
             notes = {**notes, "python_calls": json.dumps("incomplete: another profile function was set meanwhile")}
         return Metadata(
             self.start_ns,

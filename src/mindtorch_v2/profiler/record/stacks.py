@@ -23,7 +23,7 @@ USER, LIBRARY, INTERNAL = 0, 1, 2
 
 @cache
 def _prefixes() -> tuple[str, ...]:
-    """Directories that a shown file name does without, the longest first."""
+    """Directories that a printed file name does without, the longest first."""
     found = {os.path.abspath(p) for p in [*sys.path, *site.getsitepackages(), site.getusersitepackages(), os.getcwd()]}
     found.add(os.path.dirname(PACKAGE.rstrip(os.sep)))
     return tuple(sorted((p.rstrip(os.sep) + os.sep for p in found if p != os.sep), key=len, reverse=True))
@@ -70,21 +70,21 @@ def code_class(code: CodeType) -> int:
 
 
 def hide_callers() -> None:
-    """What runs now, up to the outermost frame, started the program and is no part of it: it is shown no more."""
+    """What runs now, up to the outermost frame, started the program and is not part of it: it is recorded no more."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         CLASSES[frame.f_code] = INTERNAL
         frame = frame.f_back
 
 
-def is_shown(frame: FrameType, shown: Container[FrameType]) -> bool:
-    """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it
-    (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs.
+def is_recorded(frame: FrameType, recorded: Container[FrameType]) -> bool:
+    """Code is recorded where recorded code calls it, or nobody. The user's code is also recorded where the package
+    calls it (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs.
     """
     kind, caller = code_class(frame.f_code), frame.f_back
     if kind == INTERNAL:
         return False
-    if caller is None or caller in shown:
+    if caller is None or caller in recorded:
         return True
     return (
         kind == USER

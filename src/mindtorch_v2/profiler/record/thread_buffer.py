@@ -31,7 +31,7 @@ class Lane:
 class ThreadBuffer:
     """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
     opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been
-    given up (`gone`) too.
+    given up (`released`) too.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class ThreadBuffer:
         "builtins",
         "traced",
         "paused_by_ops",
-        "gone",
+        "released",
         "lanes",
         "lane",
         "task",
@@ -69,7 +69,7 @@ class ThreadBuffer:
         self.info = info
         self.row_numbers = itertools.count()
         self.marks = 0  # numbers that no row got
-        self.gone = [0, 0, 0, 0, 0]  # entries given up of rows, details, ends, memory, references
+        self.released = [0, 0, 0, 0, 0]  # entries given up of rows, details, ends, memory, references
         self.rows: list[int] = []  # flat, ROW_FIELDS
         self.details: list[int] = []  # flat, DETAIL_FIELDS
         self.ends: list[int] = []  # flat, END_FIELDS
@@ -148,11 +148,11 @@ class ThreadBuffer:
         """Where the next entries will stand."""
         number = next(self.row_numbers)
         rows, details, ends, memory = [
-            len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)
+            len(flat) + count for flat, count in zip((self.rows, self.details, self.ends, self.memory), self.released)
         ]
         self.marks += 1
         remembered = memory // len(MEMORY_FIELDS)
-        at = len(self.references) + self.gone[4]
+        at = len(self.references) + self.released[4]
         return Position(number, number - self.marks + 1, rows, details, ends, memory, remembered, at)
 
     @property
@@ -190,15 +190,15 @@ class ThreadBuffer:
         width = len(ROW_FIELDS)
         cut = max(0, len(self.rows) - limit * width)
         del self.rows[:cut]
-        self.gone[0] += cut
+        self.released[0] += cut
         first = self.rows[0] if self.rows else 0
-        for place, flat, size in ((1, self.details, len(DETAIL_FIELDS)), (2, self.ends, len(END_FIELDS))):
+        for index, flat, size in ((1, self.details, len(DETAIL_FIELDS)), (2, self.ends, len(END_FIELDS))):
             kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i : i + size]]
-            self.gone[place] += len(flat) - len(kept)
+            self.released[index] += len(flat) - len(kept)
             flat[:] = kept
         flat = self.references
         kept = [x for i in range(0, len(flat), WIDTH) if flat[i + ROW_AT] >= first for x in flat[i : i + WIDTH]]
-        self.gone[4] += len(flat) - len(kept)
+        self.released[4] += len(flat) - len(kept)
         flat[:] = kept
         size = len(CUT_FIELDS)
         self.cuts[:] = [
@@ -206,7 +206,7 @@ class ThreadBuffer:
         ]
         cut = max(0, len(self.memory) - limit * len(MEMORY_FIELDS))
         del self.memory[:cut]
-        self.gone[3] += cut
+        self.released[3] += cut
 
     def drop_ended_calls(self) -> None:
         """Takes the Python calls that the end of tracing ended off the stack; on the thread whose buffer it is."""
@@ -247,12 +247,12 @@ class ThreadBuffer:
         encloses the event. (Not where the event began in another one, which has ended since: `window.py` sees that.)
         """
         opened = self.open
-        place = opened.index(number)
-        del opened[place]
+        index = opened.index(number)
+        del opened[index]
         self.calls.remove(number)
         self.ends += (-2 - number, now)
-        if opened[place] != -1:
-            self.cuts += (-2 - number, opened[place], opened[place - 1] if place else self.base)
+        if opened[index] != -1:
+            self.cuts += (-2 - number, opened[index], opened[index - 1] if index else self.base)
 
     def end_event(self, ended: int, now: int) -> None:
         """Ends a row of the stack, the innermost of several that were not kept (-1). Python calls that began in it and

@@ -12,7 +12,7 @@ from typing import Any
 
 from .kinds import Kind
 from .python_recorder import Recorder
-from .stacks import CLASSES, INTERNAL, builtin_name, function_name, is_own_function, is_shown
+from .stacks import CLASSES, INTERNAL, builtin_name, function_name, is_own_function, is_recorded
 from .thread_buffer import ThreadBuffer
 from .thread_identity import identity
 
@@ -32,7 +32,7 @@ class PythonTracer:
         self.recorder = recorder
         self.active = True
         self._code_labels: dict[CodeType, int] = {}
-        self._builtin_labels: dict[tuple[Any, str], int] = {}  # 0: not shown
+        self._builtin_labels: dict[tuple[Any, str], int] = {}  # 0: not recorded
         self._functions: list[Any] = []
         self._threads: set[int] = set()  # those with a profile function of ours
 
@@ -50,7 +50,7 @@ class PythonTracer:
             frames.append(frame)
             frame = frame.f_back
         for frame in reversed(frames):
-            if is_shown(frame, buffer.frames):
+            if is_recorded(frame, buffer.frames):
                 name = function_name(frame.f_code, frame.f_lineno)
                 label = self.recorder.labels.number(name, Kind.PYTHON)
                 buffer.frames[frame] = self.recorder.push_python(buffer, label)
@@ -108,7 +108,7 @@ class PythonTracer:
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
         """A Python function begins."""
         code = frame.f_code
-        if not is_shown(frame, buffer.frames):
+        if not is_recorded(frame, buffer.frames):
             return
         label = self._code_labels.get(code)
         if label is None:
@@ -117,7 +117,7 @@ class PythonTracer:
         buffer.frames[frame] = self.recorder.push_python(buffer, label)
 
     def call_builtin(self, buffer: ThreadBuffer, frame: FrameType, function: Any) -> None:
-        """A function written in C begins, called by a shown frame."""
+        """A function written in C begins, called by a recorded frame."""
         key = (type(getattr(function, "__self__", None)), getattr(function, "__name__", ""))
         label = self._builtin_labels.get(key)
         if label is None:
@@ -131,7 +131,7 @@ class PythonTracer:
 
 def _profile_function(tracer: PythonTracer, buffer: ThreadBuffer, previous: ProfileFunction | None) -> ProfileFunction:
     """The profile function of one thread. A function that was there before keeps being called. This runs at every call
-    and return, so it decides the common case, a frame that is not shown, by itself."""
+    and return, so it decides the common case, a frame that is not recorded, by itself."""
     frames, builtins, ops, now = buffer.frames, buffer.builtins, buffer.op_stacks, tracer.recorder.now
 
     def release() -> None:

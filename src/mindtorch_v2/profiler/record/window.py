@@ -47,7 +47,7 @@ class Recorded:
     # (row, lane): from which row on it ran in which task's lane
     switches: list[tuple[int, int]] = field(default_factory=list)
     tasks: dict[int, str] = field(default_factory=dict)  # lane -> the task's name
-    calls_only: bool = False  # only its Python calls are shown
+    calls_only: bool = False  # only its Python calls are recorded
 
 
 @dataclass
@@ -101,14 +101,19 @@ def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], Any], ...
 
 def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], Any], ...]:
     start = Position(0, 0, 0, 0, 0, 0, 0) if any(s.carried for s in spans) else spans[0].start
-    gone = buffer.gone
-    rows, details = buffer.rows[max(0, start.rows_at - gone[0]) :], buffer.details[max(0, start.details_at - gone[1]) :]
-    ends = buffer.ends[max(0, start.ends_at - gone[2]) :]
+    released = buffer.released
+    rows, details = (
+        buffer.rows[max(0, start.rows_at - released[0]) :],
+        buffer.details[max(0, start.details_at - released[1]) :],
+    )
+    ends = buffer.ends[max(0, start.ends_at - released[2]) :]
     cuts = list(buffer.cuts)
     memories: list[int] = []
     for span in spans:
-        memories += buffer.memory[max(0, span.start.memory_at - gone[3]) : max(0, span.stop.memory_at - gone[3])]
-    given = buffer.references[max(0, spans[0].start.references_at - gone[4]) :]
+        memories += buffer.memory[
+            max(0, span.start.memory_at - released[3]) : max(0, span.stop.memory_at - released[3])
+        ]
+    given = buffer.references[max(0, spans[0].start.references_at - released[4]) :]
 
     def columns() -> dict[str, np.ndarray]:
         table = _matrix(rows, len(ROW_FIELDS))
@@ -172,19 +177,19 @@ def positions(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
     if is_constant(rows) and rows[0] < 0:
         return constant(-1, len(rows), np.int32)
     if numbers[-1] - numbers[0] == len(numbers) - 1:  # no gaps
-        place = rows - rows.dtype.type(numbers[0]) if numbers[0] else rows
-        if len(place) and (place.min() < -1 or place.max() >= len(numbers)):
-            place = np.where((place >= 0) & (place < len(numbers)), place, -1)
-        return place
+        index = rows - rows.dtype.type(numbers[0]) if numbers[0] else rows
+        if len(index) and (index.min() < -1 or index.max() >= len(numbers)):
+            index = np.where((index >= 0) & (index < len(numbers)), index, -1)
+        return index
     found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
     return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
 
 
 def spread(numbers: np.ndarray, rows: np.ndarray, values: np.ndarray, missing: int) -> np.ndarray:
     """A column that has the values at the given rows."""
-    place = positions(numbers, rows)
+    index = positions(numbers, rows)
     column = np.full(len(numbers), missing, np.int64)
-    column[place[place >= 0]] = values[place >= 0]
+    column[index[index >= 0]] = values[index >= 0]
     return column
 
 

@@ -14,7 +14,7 @@ STORED_ATTRIBUTES: list[str] = []  # names of all attributes that `stored` made
 
 
 class OwnValues:
-    """The source of a single event that is no view: a list of one value per attribute."""
+    """The source of a single event that is not a view: a list of one value per attribute."""
 
     is_store = False
 

@@ -43,16 +43,16 @@ class _ProfilerEvent:
     of.
     """
 
-    __slots__ = ("_tree", "_row", "_record", "_owned", "_children", "parent")
+    __slots__ = ("_tree", "_row", "_record", "_owned_row", "_children", "parent")
     _tree: Tree
     _row: int  # of the store; -1 for an allocation and for an optimizer
     _record: int  # of the memory table; -1 for what is none
-    _owned: int  # of the table of owned tensors; -1 for what is no optimizer
+    _owned_row: int  # of the table of owned tensors; -1 for what is not an optimizer
     _children: list[_ProfilerEvent]
     parent: _ProfilerEvent | None
 
     def __init__(self, tree: Tree, row: int, record: int, owned: int = -1) -> None:
-        self._tree, self._row, self._record, self._owned = tree, row, record, owned
+        self._tree, self._row, self._record, self._owned_row = tree, row, record, owned
         self._children, self.parent = [], None
 
     @property
@@ -64,7 +64,7 @@ class _ProfilerEvent:
     def name(self) -> str:
         if self._row >= 0:
             return self._tree.store.name_of(self._row)
-        return _STEP_NAME if self._owned >= 0 else MEMORY_NAME
+        return _STEP_NAME if self._owned_row >= 0 else MEMORY_NAME
 
     @property
     def overload_name(self) -> str:
@@ -76,7 +76,7 @@ class _ProfilerEvent:
         store = self._tree.store
         if self._row >= 0:
             return self._row
-        return len(store) + (self._record if self._owned < 0 else len(store.memory) + self._owned)
+        return len(store) + (self._record if self._owned_row < 0 else len(store.memory) + self._owned_row)
 
     @property
     def correlation_id(self) -> int:
@@ -92,7 +92,7 @@ class _ProfilerEvent:
         if self._row >= 0:
             time = store.columns[column][self._row]
         else:
-            time = store.owned.time_ns[self._owned] if self._owned >= 0 else store.memory.time_ns[self._record]
+            time = store.owned.time_ns[self._owned_row] if self._owned_row >= 0 else store.memory.time_ns[self._record]
         return int(time) + store.metadata.epoch_offset_ns
 
     @property
@@ -112,7 +112,7 @@ class _ProfilerEvent:
     def start_tid(self) -> int:
         """The thread's number: 1 is the first that recorded anything."""
         store = self._tree.store
-        if self._owned >= 0:
+        if self._owned_row >= 0:
             return self.parent.start_tid if self.parent is not None else store.threads[0].number
         thread = store.thread[self._row] if self._row >= 0 else store.memory.thread[self._record]
         return store.threads[thread].number
@@ -124,7 +124,7 @@ class _ProfilerEvent:
     @property
     def device_type(self) -> DeviceType:
         store = self._tree.store
-        if self._owned >= 0:
+        if self._owned_row >= 0:
             return DeviceType.CPU
         return DeviceType(
             int(store.device_type[self._row] if self._row >= 0 else store.memory.device_type[self._record])
@@ -133,7 +133,7 @@ class _ProfilerEvent:
     @property
     def tag(self) -> _EventType:
         if self._row < 0:
-            return _EventType.PyCall if self._owned >= 0 else _EventType.Allocation
+            return _EventType.PyCall if self._owned_row >= 0 else _EventType.Allocation
         kind = self._tree.store.kind[self._row]
         if kind in (Kind.PYTHON, Kind.MODULE):
             return _EventType.PyCall
@@ -192,7 +192,7 @@ class Tree:
         if tag is _EventType.Allocation:
             return self._tensors.allocation(node._record)
         if tag is _EventType.PyCall:
-            optimizer = self._tensors.optimizer(node._owned) if node._owned >= 0 else None
+            optimizer = self._tensors.optimizer(node._owned_row) if node._owned_row >= 0 else None
             return _ExtraFields_PyCall(self._frame(node), self._caller(node), self._module(node), optimizer)
         if tag is _EventType.PyCCall:
             return _ExtraFields_PyCCall(self._caller(node))

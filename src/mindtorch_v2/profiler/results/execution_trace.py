@@ -45,13 +45,13 @@ class _Numbers:
 
     def __init__(self) -> None:
         self.next = itertools.count(1).__next__
-        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._ids: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def of(self, thing: Any) -> int:
         """The thing's number; a new object at an old one's address gets a new number."""
-        known = self._known.get(id(thing))
+        known = self._ids.get(id(thing))
         if known is None or known[0]() is not thing:
-            known = self._known[id(thing)] = (weakref.ref(thing), self.next())
+            known = self._ids[id(thing)] = (weakref.ref(thing), self.next())
         return known[1]
 
 

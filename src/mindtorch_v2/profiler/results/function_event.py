@@ -331,11 +331,9 @@ class FunctionEvent(FormattedTimesMixin, EventMapping, _Slots):
         name = printable(self.name)
         return (
             f"<FunctionEvent id={self.id} name={name} overload_name={self.overload_name} "
-            f"device_type={self.device_type} "
-            f"node_id={self.node_id} cpu_time={self.cpu_time_str} start_us={self.time_range.start} "
-            f"end_us={self.time_range.end} "
-            f"cpu_children={children} {device}_time={self.device_time_str} name={name} thread={self.thread} "
-            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
-            f"{device}_memory_usage={self.device_memory_usage} is_async={self.is_async} is_remote={self.is_remote} "
-            f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"
+            f"device_type={self.device_type} node_id={self.node_id} cpu_time={self.cpu_time_str} "
+            f"start_us={self.time_range.start} end_us={self.time_range.end} cpu_children={children} "
+            f"{device}_time={self.device_time_str} name={name} thread={self.thread} input_shapes={self.input_shapes} "
+            f"cpu_memory_usage={self.cpu_memory_usage} {device}_memory_usage={self.device_memory_usage} "
+            f"is_async={self.is_async} is_remote={self.is_remote} seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"
         )

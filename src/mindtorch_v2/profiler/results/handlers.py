@@ -28,8 +28,7 @@ def tensorboard_trace_handler(
     if worker_name is not None and (worker_name in (".", "..") or any(c in worker_name for c in ("/", "\\", "\0"))):
         raise ValueError(
             f"worker_name is {worker_name!r}: it becomes a part of a file's name in dir_name, and cannot have "
-            "separators of "
-            "folders. Give the folder as dir_name."
+            "separators of folders. Give the folder as dir_name."
         )
     worker = worker_name
 

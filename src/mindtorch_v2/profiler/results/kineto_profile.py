@@ -94,7 +94,7 @@ class _KinetoProfile:
         self.use_device = next(iter(devices), None)
         self._also_watched = tuple(name for name in devices[1:] if is_usable(name))
         self.preset_metadata: dict[str, str] = {}
-        self._finished: autograd_profile.profile | None = None
+        self._finished_profile: autograd_profile.profile | None = None
         self._unread = False  # a recorded cycle that nobody has been told of
         self._warned_of_clearing = False
         self._clock_reading: list[int] | None = None
@@ -133,7 +133,7 @@ class _KinetoProfile:
                 warn_caller(_CLEARS)
             inner._stop_trace()
             if inner.has_results:
-                self._finished = inner
+                self._finished_profile = inner
         self.profiler = autograd_profile.profile(
             use_cpu=ProfilerActivity.CPU in self.activities,
             use_device=self.use_device,
@@ -163,7 +163,7 @@ class _KinetoProfile:
         observer = self.execution_trace_observer
         if observer is not None:
             observer.start()
-        self._finished = None
+        self._finished_profile = None
         inner._start_trace(getattr(self, "step_num", 0), getattr(observer, "recorded_functions", None))
         info = self._get_distributed_info()
         if info:
@@ -185,9 +185,9 @@ class _KinetoProfile:
 
     def _cancel_trace(self) -> None:
         """Leaves the warm-up without recording: an earlier cycle stays readable, else the result is empty."""
-        if self._finished is not None:
+        if self._finished_profile is not None:
             self._inner("ending the warm-up")._end_warm_up()
-            self.profiler, self._finished = self._finished, None
+            self.profiler, self._finished_profile = self._finished_profile, None
         else:
             self.start_trace()
             self.stop_trace()

@@ -70,14 +70,14 @@ class Pattern:
         return event
 
     def siblings_of(self, event: _ProfilerEvent) -> tuple[list[_ProfilerEvent], list[_ProfilerEvent]]:
-        """What stands before and behind an event under the same parent, or among the roots of its thread."""
+        """What stands before and after an event under the same parent, or among the roots of its thread."""
         family = event.parent.children if event.parent is not None else self.tid_root[event.start_tid]
         index = next(i for i, member in enumerate(family) if member is event)
         return family[:index], family[index + 1 :]
 
     def next_of(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
-        behind = self.siblings_of(event)[1]
-        return behind[0] if behind else None
+        following = self.siblings_of(event)[1]
+        return following[0] if following else None
 
     def prev_of(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
         before = self.siblings_of(event)[0]

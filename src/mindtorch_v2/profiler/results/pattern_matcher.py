@@ -193,7 +193,7 @@ class GradNotSetToNonePattern(Pattern):
 
 
 class Conv2dBiasFollowedByBatchNorm2dPattern(Pattern):
-    """A convolution adds a bias that the batch normalisation behind it takes away again."""
+    """A convolution adds a bias that the batch normalisation after it takes away again."""
 
     def __init__(self, prof: profile, should_benchmark: bool = False) -> None:
         super().__init__(prof, should_benchmark)

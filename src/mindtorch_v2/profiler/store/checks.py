@@ -97,11 +97,11 @@ def checked_inputs(item: Any) -> InputDescription:
         raise TypeError(f"arguments are {str(item)[:40]!r}")
     shapes, strides, types, values, keywords = (_as_tuples(part, _MAX_DEPTH) for part in item[:5])
     if not all(_is_dimensions(entry) for part in (shapes, strides) for entry in part):
-        raise TypeError("shapes are no whole numbers")
+        raise TypeError("shapes are not whole numbers")
     if not all(type(text) is str for text in types):
-        raise TypeError("names of types are no strings")
+        raise TypeError("names of types are not strings")
     if not all(type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str for pair in keywords):
-        raise TypeError("keywords are no pairs")
+        raise TypeError("keywords are not pairs")
     if shapes and not len(shapes) == len(strides) == len(types) == len(values):
         raise ValueError("arguments have different numbers of shapes, strides, types and values")
     return InputDescription(shapes, strides, types, values, keywords)

@@ -19,7 +19,7 @@ class InputTexts(Sequence[InputDescription]):
 
     def __init__(self) -> None:
         self._texts: list[bytes] = []
-        self._known: dict[int, InputDescription] = {}
+        self._descriptions: dict[int, InputDescription] = {}
 
     @abstractmethod
     def describe(self, index: int, text: bytes) -> InputDescription:
@@ -38,9 +38,9 @@ class InputTexts(Sequence[InputDescription]):
         if isinstance(index, slice):
             return tuple(self[i] for i in range(*index.indices(len(self))))
         index = range(len(self))[index]
-        found = self._known.get(index)
+        found = self._descriptions.get(index)
         if found is None:
-            found = self._known[index] = self.describe(index, self._texts[index])
+            found = self._descriptions[index] = self.describe(index, self._texts[index])
         return found
 
     def __eq__(self, other: object) -> bool:

@@ -91,7 +91,7 @@ def blocks_at(address: np.ndarray, device_type: np.ndarray, time: np.ndarray, kn
 
 def reference_columns(made: np.ndarray, rows: np.ndarray, time: np.ndarray, known: Lifetimes) -> dict[str, np.ndarray]:
     """The columns of the reference table; `rows` are rows of the store, `time` is when each event began."""
-    argument, device_type = argument_and_device(made["place"])
+    argument, device_type = argument_and_device(made["origin"])
     found = blocks_at(made["address"], device_type, time, known)
     block = np.where(made["block"] > 0, made["block"], np.append(known.block, 0)[found])
     index = np.append(known.device_index, -1)[found]

@@ -215,7 +215,7 @@ class _Reader:
     def _list(self, name: str) -> list[Any]:
         made = self._json(name)
         if not isinstance(made, list):
-            raise TypeError(f"{name} are no list")
+            raise TypeError(f"{name} are not a list")
         return made
 
     def _column(self, name: str) -> np.ndarray:

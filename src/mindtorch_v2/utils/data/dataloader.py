@@ -157,12 +157,9 @@ class DataLoader:
         if self.num_workers > cores:
             warnings.warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
-                "of worker "
-                f"in current system is {cores}, which is smaller than what this DataLoader is going to create. "
-                "Please be aware "
-                "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker "
-                "number to "
-                "avoid potential slowness/freeze if necessary.",
+                f"of worker in current system is {cores}, which is smaller than what this DataLoader is going to "
+                "create. Please be aware that excessive worker creation might get DataLoader running slow or even "
+                "freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
                 stacklevel=3,
             )
 

@@ -301,7 +301,7 @@ def test_the_environment_has_settings(tmp_path, capsys):
     "text, message",
     [
         ("fly", "'fly' is not known; expected flight or listen"),
-        ("flight:seconds", "'seconds' is no setting"),
+        ("flight:seconds", "'seconds' is not a setting"),
         ("flight:second=3", "second"),
         ("flight:seconds=-3", "expected a positive number"),
     ],

@@ -110,7 +110,7 @@ def test_the_usual_length_is_a_median_and_what_is_slow_exceeds_it_noticeably():
     assert usual_length(ends) == 10 * MS
     assert usual_length(ends[:10]) == 0
     assert slow_limit(10 * MS, 5) == 50 * MS
-    assert slow_limit(MS // 10, 5) == MS // 10 + 20 * MS  # a pause of the system is no slow step
+    assert slow_limit(MS // 10, 5) == MS // 10 + 20 * MS  # a pause of the system is not a slow step
     assert slow_limit(10 * MS, 0) == slow_limit(0, 5) == 0
 
 

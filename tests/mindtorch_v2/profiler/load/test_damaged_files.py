@@ -1,4 +1,4 @@
-"""Files that are no traces, or were cut or changed, and files read in pieces."""
+"""Files that are not traces, or were cut or changed, and files read in pieces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .traces import gpu_events, write
         ("[[]]", "event 0"),
         ('[{"ph":"X","name":"a","pid":1,"tid":1}]', "lacks 'ts'"),
         ('[{"ph":"X","name":3,"pid":1,"tid":1,"ts":1}]', "event 0"),
-        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":"x"}]', "a time is no number"),
+        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":"x"}]', "a time is not a number"),
         ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1e300}]', "too large"),
         ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":99999999999999999999999}]', "too large"),
         ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":NaN}]', "too large"),

@@ -41,7 +41,7 @@ def exported(profile: Any, tmp_path: Path) -> dict[str, dict[str, Any]]:
 def described(profile: Any) -> int:
     inputs = profile.store.inputs
     assert isinstance(inputs, InputTexts)
-    return len(inputs._known)
+    return len(inputs._descriptions)
 
 
 def test_nothing_is_described_before_it_is_asked_for(tmp_path: Path, reader: str) -> None:

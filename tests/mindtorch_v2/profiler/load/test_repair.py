@@ -126,7 +126,7 @@ def test_which_trace_of_a_folder(tmp_path):
         (lambda t: t.replace('"name": "b"', r'"name": "b\x"'), 3, "mended"),
         (lambda t: t.replace('"name": "b"', '"name": "say "b" twice"'), 3, "mended"),
         (lambda t: t.replace('"dur": 2', '"dur": '), 3, "mended"),
-        (lambda t: t.replace('"dur": 2', '"dur": NaN'), 3, "no numbers"),
+        (lambda t: t.replace('"dur": 2', '"dur": NaN'), 3, "not numbers"),
         (lambda t: t.replace('"name": "b"', '"nam: "b'), 2, "left out"),
         (lambda t: t.replace('"ts": 5', '"ts": "5.5"'), 3, "times were text"),
     ],

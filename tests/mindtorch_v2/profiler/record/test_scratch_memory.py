@@ -168,7 +168,7 @@ def test_scratch_is_a_category_and_not_a_tensors_memory():
 
 
 def test_what_a_first_call_loads_is_neither():
-    """Constants and tables that stay are no tensor's memory."""
+    """Constants and tables that stay belong to no tensor."""
     kept = []
     with profile(profile_memory=True) as prof:
         observer = _observer.active

@@ -77,9 +77,9 @@ class _Distributor:
         """The next sample for one of the pipes; StopIteration at the end."""
         while not self._waiting[own]:
             sample = next(self._reader)
-            for place in self.choose(sample):
-                self._waiting[place].append(sample)
-                if 0 < self.buffer_size < len(self._waiting[place]) and place != own:
+            for index in self.choose(sample):
+                self._waiting[index].append(sample)
+                if 0 < self.buffer_size < len(self._waiting[index]) and index != own:
                     raise BufferError(f"{self.name} buffer overflow, buffer size {self.buffer_size} is insufficient.")
         return self._waiting[own].popleft()
 
@@ -138,14 +138,14 @@ class DemultiplexerIterDataPipe(IterDataPipe[Any]):
         buffer_size: int = 1000,
     ) -> Any:
         def choose(sample: Any) -> tuple[int, ...]:
-            place = classifier_fn(sample)
-            if place is None and drop_none:
+            index = classifier_fn(sample)
+            if index is None and drop_none:
                 return ()
-            if place is None or not 0 <= place < num_instances:
+            if index is None or not 0 <= index < num_instances:
                 raise ValueError(
-                    f"Output of the classification fn should be between 0 and {num_instances - 1}. {place} is returned."
+                    f"Output of the classification fn should be between 0 and {num_instances - 1}. {index} is returned."
                 )
-            return (place,)
+            return (index,)
 
         return datapipe_list(_Distributor(datapipe, num_instances, buffer_size, choose, cls.__name__))
 

@@ -117,7 +117,7 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
 
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter
-        self._applied: tuple[int, int] | None = None
+        self._sharding: tuple[int, int] | None = None
 
     def is_shardable(self) -> bool:
         """True."""
@@ -127,11 +127,11 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
         """Takes samples `instance_id`, `instance_id + num_of_instances`, ..."""
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
-        self._applied = num_of_instances, instance_id
+        self._sharding = num_of_instances, instance_id
 
     def _part(self) -> tuple[int, int]:
         worker = get_worker_info()
-        return self._applied or ((1, 0) if worker is None else (worker.num_workers, worker.id))
+        return self._sharding or ((1, 0) if worker is None else (worker.num_workers, worker.id))
 
     def __iter__(self) -> Iterator[Any]:
         count, own = self._part()
