@@ -221,6 +221,17 @@ def set_default_dtype(d: dtype) -> None:
     _default = d
 
 
+def of_array(np_dtype: np.dtype[Any]) -> dtype:
+    """The element type of an array that holds a tensor's data, also where nothing here has asked for its foreign type
+    yet: an array that came in a pickle.
+    """
+    found = BY_NUM.get(np_dtype.num)
+    if found is None:
+        found = next(d for d in ALL if d.name == np_dtype.name)
+        assert found.np == np_dtype  # which also enters it into BY_NUM
+    return found
+
+
 def from_numpy(np_dtype: np.dtype[Any]) -> dtype:
     """The element type of a numpy array; TypeError for those that PyTorch does not take."""
     found = BY_NUM.get(np_dtype.num) if np_dtype.num < FIRST_USER_NUM else None

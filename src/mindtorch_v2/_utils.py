@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ._lazy_parts import lazy_parts as _lazy_parts
 from ._tensor import Tensor
 
 
@@ -129,8 +130,18 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     """A parameter from a checkpoint."""
     from ._tensor import Parameter
 
-    made: Any = Parameter(data, requires_grad)
-    made._backward_hooks = backward_hooks
+    made = Parameter(data, requires_grad)
+    for hook in (backward_hooks or {}).values():
+        made.register_hook(hook)
+    return made
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    """A parameter with the attributes that a program put on it: a dict, or that and a dict of slots."""
+    made = _rebuild_parameter(data, requires_grad, backward_hooks)
+    for attributes in state if isinstance(state, tuple) else (state,):
+        for name, value in (attributes or {}).items():
+            setattr(made, name, value)
     return made
 
 
@@ -162,4 +173,17 @@ def render_call(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     return f"{getattr(fn, '__name__', fn)}({', '.join(given)})"
 
 
+torch = sys.modules[__name__.partition(".")[0]]  # where PyTorch's pickles find memory formats: `torch._utils.torch`
+# What those pickles call.
+__getattr__, __dir__ = _lazy_parts(
+    __name__,
+    (),
+    {
+        "_rebuild_meta_tensor_no_storage": "_serialization.plain_pickles:rebuild_meta_tensor",
+        "_rebuild_sparse_tensor": "_serialization.plain_pickles:rebuild_sparse_tensor",
+        "_rebuild_tensor": "_serialization.plain_pickles:rebuild_tensor_over",
+        "_rebuild_tensor_v2": "_serialization.plain_pickles:rebuild_tensor_over",
+        "_rebuild_tensor_v3": "_serialization.plain_pickles:rebuild_typed_tensor_over",
+    },
+)
 __all__ = ["ExceptionWrapper", "OrderedDict", "_flatten_dense_tensors", "_unflatten_dense_tensors"]

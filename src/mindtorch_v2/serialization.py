@@ -19,7 +19,8 @@ from ._python.memory_methods import UntypedStorage
 from ._serialization import legacy
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
 from ._serialization.pickler import CheckpointPickler, LegacyPickler
-from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
+from ._serialization.unpickler import FullUnpickler, LoadedStorage, RestrictedUnpickler, user_safe_globals
+from ._serialization.unpickler import get_layout as _get_layout  # noqa: F401 - PyTorch's pickles of layouts call it
 from ._tensor import wrap
 
 MAP_LOCATION = Any  # in annotations of `map_location`
@@ -234,7 +235,8 @@ def load(
         locations = _LocationMap(map_location)
         reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, locations)
         try:
-            return reader.load()
+            found = reader.load()
+            return found.public() if isinstance(found, LoadedStorage) else found
         except pickle.UnpicklingError:
             raise
         except _PICKLE_FAULTS as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from . import _dtype as _dt
 from ._python.memory_methods import UntypedStorage
@@ -133,5 +133,8 @@ def _warn_typed_storage_removal(*args: Any, **kwargs: Any) -> None:
     """Nothing: typed storages stay here."""
 
 
-def _load_from_bytes(b: bytes) -> NoReturn:
-    raise NotImplementedError("storages alone are not read from bytes; save and load tensors")
+def _load_from_bytes(b: bytes) -> Any:
+    """A storage from the bytes that PyTorch pickles it as."""
+    from ._serialization.plain_pickles import load_storage
+
+    return load_storage(b)

@@ -94,6 +94,7 @@ __getattr__, __dir__ = _lazy_parts(
     ("_autograd", "_nn", "_profiler"),
     {
         **dict.fromkeys(("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard"), "_C._dispatch_keys"),
+        **dict.fromkeys(("_VariableFunctions", "_VariableFunctionsClass"), "_C._variable_functions"),
         "Generator": "_python.random",
         "_LinAlgError": "_errors:LinAlgError",
     },

@@ -238,7 +238,8 @@ def _rebuild_as(cls: type, attributes: dict[str, Any], *args: Any) -> Tensor:
 
 
 def _rebuild(array: np.ndarray, cls: str, requires_grad: bool, device: str = "cpu") -> Tensor:
-    out = taken(wrap(array)) if device == "cpu" else wrap(array).to(device)
+    made = wrap(array, dt.of_array(array.dtype))
+    out = taken(made) if device == "cpu" else made.to(device)
     if cls == "Parameter":
         out.__class__ = Parameter
     return out.requires_grad_(requires_grad) if requires_grad else out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 from collections import Counter, OrderedDict, defaultdict
@@ -38,10 +39,24 @@ class LoadedStorage:
     """
 
     def __init__(
-        self, array: np.ndarray, dtype: dt.dtype, location: Any, key: str, on_device: dict[Any, Tensor]
+        self,
+        array: np.ndarray,
+        dtype: dt.dtype,
+        location: Any,
+        key: str,
+        on_device: dict[Any, Tensor],
+        typed: bool = True,
     ) -> None:
         self.array, self.dtype, self.location = array, dtype, location
-        self._key, self._on_device = key, on_device
+        self._key, self._on_device, self._typed = key, on_device, typed
+
+    def public(self) -> Any:
+        """The storage as programs know it, with memory of its own."""
+        from ..storage import TypedStorage, UntypedStorage
+
+        elements = wrap(self.array.view(np.uint8).copy(), dt.uint8)
+        storage = UntypedStorage(elements if self.location.type == "cpu" else elements.to(self.location))
+        return TypedStorage(wrap_storage=storage, dtype=self.dtype) if self._typed else storage
 
     def on_device(self) -> Tensor:
         """All elements as a tensor on the device that the storage belongs to."""
@@ -263,7 +278,8 @@ class _Storages:
                 if kind.dtype in dt.OF_NUMPY
                 else array.view(f"u{itemsize}").byteswap().view(kind.dtype.np)
             )
-        return LoadedStorage(array, kind.dtype, self._devices[key], key, self._on_device)
+        typed = kind.name != "UntypedStorage"
+        return LoadedStorage(array, kind.dtype, self._devices[key], key, self._on_device, typed)
 
 
 def _is_allowed(kind: Any) -> bool:
@@ -318,4 +334,5 @@ class FullUnpickler(pickle.Unpickler):
             raise foreign_type(full, self._archive.name, "")
         if full in ALLOWED and name != "bytearray":
             return ALLOWED[full]
-        return super().find_class(own_module(module), name)
+        first, *rest = name.split(".")  # "Tensor.add"
+        return functools.reduce(getattr, rest, super().find_class(own_module(module), first))
