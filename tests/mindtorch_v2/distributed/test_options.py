@@ -42,6 +42,17 @@ def test_states_of_a_model_and_its_optimizer_are_set() -> None:
     assert torch.equal(empty.state[other.weight]["exp_avg"], optimizer.state[model.weight]["exp_avg"])
 
 
+def test_an_optimizer_that_has_not_stepped_gets_a_state_to_be_loaded_into() -> None:
+    torch.manual_seed(0)
+    model = nn.Linear(3, 2)
+    before = model.weight.tolist()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+    _, state = get_state_dict(model, optimizer)
+    assert [sorted(held) for held in state["state"].values()] == [["exp_avg", "exp_avg_sq", "step"]] * 2
+    assert state["state"][0]["exp_avg"].tolist() == [[0.0] * 3] * 2 and optimizer.param_groups[0]["lr"] == 0.1
+    assert model.weight.tolist() == before and model.weight.grad is None
+
+
 def test_record_passes_on_what_the_function_gives_and_raises() -> None:
     assert record(divmod)(7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):

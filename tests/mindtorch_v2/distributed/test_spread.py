@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
+from mindtorch_v2.distributed.checkpoint import Stateful
+from mindtorch_v2.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
 
 SIZE = 4
 # AdamW divides by the gradient's size, so that an error of one unit in a gradient moves a weight by the learning rate
@@ -59,6 +62,28 @@ def _tensor_parallel() -> tuple[list[float], list[float]]:
     return norms, _flat(net)
 
 
+def test_a_checkpoint_and_a_file_become_each_other(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net = _Net()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.1)
+    net(torch.tensor([1, 2])).sum().backward()
+    optimizer.step()
+    state = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "notes": [1, {"a": [2, torch.ones(2)]}]}
+    torch.save(state, tmp_path / "a.pt")
+    torch_save_to_dcp(tmp_path / "a.pt", tmp_path / "folder")
+    dcp_to_torch_save(tmp_path / "folder", tmp_path / "b.pt")
+    found = torch.load(tmp_path / "b.pt")
+    assert list(found["optimizer"]["state"]) == [0, 1, 2, 3, 4] and isinstance(found["optimizer"]["param_groups"], list)
+    assert found["notes"][0] == 1 and found["notes"][1]["a"][0] == 2 and found["notes"][1]["a"][1].tolist() == [1, 1]
+    other = _Net()
+    other.load_state_dict(found["net"])
+    again = torch.optim.AdamW(other.parameters(), lr=0.5)
+    again.load_state_dict(found["optimizer"])
+    assert _flat(other) == _flat(net) and again.param_groups[0]["lr"] == 0.1
+    assert torch.equal(again.state[other.up.weight]["exp_avg"], optimizer.state[net.up.weight]["exp_avg"])
+    assert isinstance(net, Stateful) and isinstance(optimizer, Stateful) and not isinstance(state, Stateful)
+
+
 def test_parameters_that_are_spread_as_dtensors_train_as_in_one_process(run_ranks: Callable[..., list[Any]]) -> None:
     norms, weights = _alone(3)
     torch.manual_seed(0)
@@ -72,9 +97,10 @@ def test_parameters_that_are_spread_as_dtensors_train_as_in_one_process(run_rank
         np.testing.assert_allclose(made["norms"], norms, rtol=TOLERANCE)
         for name in ("plain", "copies"):
             np.testing.assert_allclose(made[name], weights, rtol=0, atol=TOLERANCE, err_msg=name)
-        for name in ("plain", "given", "pickled"):
+        for name in ("plain", "given", "pickled", "late"):
             np.testing.assert_allclose(made[f"{name} goes on"], on, rtol=0, atol=TOLERANCE, err_msg=name)
             assert made[f"{name} goes on"] == made["plain goes on"]
+        assert made["wrong"].endswith("was not written: 'x' is float32 [3] on rank 1, and float32 [2] before")
         # a state dict has the tied weight by both its names
         np.testing.assert_allclose(sorted(set(made["hybrid"])), sorted(set(unclipped)), rtol=0, atol=TOLERANCE)
         assert made["full"] == ([6, 2] if rank == 0 else [0, 0])

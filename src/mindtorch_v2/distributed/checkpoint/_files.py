@@ -43,6 +43,7 @@ class Entry:
     dtype: str = ""
     shape: list[int] = field(default_factory=list)
     spread: bool = False  # each process wrote some rows
+    lists: list[int] = field(default_factory=list)  # which parts of the path are indices of lists
     pieces: list[Piece] = field(default_factory=list)
 
 
@@ -66,9 +67,29 @@ def name_of(path: list[str | int]) -> str:
     return ".".join(str(part) for part in path)
 
 
+def as_json(entries: dict[str, Entry]) -> dict[str, Any]:
+    """Entries as JSON has them."""
+    return {name: asdict(entry) for name, entry in entries.items()}
+
+
+def from_json(found: dict[str, Any]) -> dict[str, Entry]:
+    """Entries again."""
+    return {
+        name: Entry(
+            e["path"],
+            e["dtype"],
+            e["shape"],
+            e["spread"],
+            e.get("lists", []),
+            [Piece(**piece) for piece in e["pieces"]],
+        )
+        for name, e in found.items()
+    }
+
+
 def write_metadata(folder: str, entries: dict[str, Entry]) -> None:
     """Makes the new checkpoint the one that the folder holds, and removes the files of earlier ones."""
-    text = json.dumps({"format": _FORMAT, "entries": {name: asdict(entry) for name, entry in entries.items()}})
+    text = json.dumps({"format": _FORMAT, "entries": as_json(entries)})
     with atomic_file(os.path.join(folder, METADATA), sync=True) as out:
         out.write(text.encode())
     used = {piece.file for entry in entries.values() for piece in entry.pieces}
@@ -84,10 +105,7 @@ def read_metadata(folder: str) -> dict[str, Entry]:
             found = json.loads(file.read())
         if found["format"] != _FORMAT:
             raise CheckpointException(f"{folder!r}: the checkpoint's format is {found['format']}, not {_FORMAT}")
-        return {
-            name: Entry(e["path"], e["dtype"], e["shape"], e["spread"], [Piece(**piece) for piece in e["pieces"]])
-            for name, e in found["entries"].items()
-        }
+        return from_json(found["entries"])
     except FileNotFoundError:
         raise CheckpointException(f"{folder!r} holds no checkpoint (no {METADATA})") from None
     except (ValueError, KeyError, TypeError) as error:

@@ -101,6 +101,15 @@ def _read(folder: str, piece: Piece, at: int, nbytes: int) -> bytes:
     return data
 
 
+def read_entry(folder: str, name: str, entry: Entry) -> Any:
+    """A whole value of a checkpoint."""
+    if not entry.dtype:
+        return _read_value(folder, name, entry)
+    made = empty(entry.shape, dtype=_dtype_of(entry.dtype))
+    _read_tensor(folder, name, entry, made)
+    return made
+
+
 def _read_value(folder: str, name: str, entry: Entry) -> Any:
     from ... import load as load_value
 

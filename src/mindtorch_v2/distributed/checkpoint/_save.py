@@ -13,7 +13,7 @@ from .._shards import local, shard_of
 from ..objects import all_gather_object, broadcast_object_list
 from ..process_groups import get_rank, get_world_size, is_initialized
 from ._files import CheckpointException, Entry, FileSystemWriter, Piece, name_of, write_metadata
-from ._tree import is_stateful, leaves, state_of
+from ._tree import Index, is_stateful, leaves, state_of
 from .state_dict import whole
 
 
@@ -39,21 +39,29 @@ def save(
     token = [secrets.token_hex(4)]
     if not alone:
         broadcast_object_list(token, group_src=0, group=process_group)
-    written, problem = _try_write(folder, f"__{rank}_{token[0]}.distcp", flat, rank, size)
+    written, problem = try_write(folder, f"__{rank}_{token[0]}.distcp", flat, rank, size)
     everyone: list[Any] = [(written, problem)]
     if not alone:
         everyone = [None] * size
         all_gather_object(everyone, (written, problem), process_group)
-    wrong = {r: told for r, (_, told) in enumerate(everyone) if told}
-    problem = "; ".join(f"rank {r}: {told}" for r, told in wrong.items())
-    if not problem and rank == 0:
-        problem = _complete(folder, [entries for entries, _ in everyone])
+    problem = finish(folder, everyone) if rank == 0 else ""
     if not alone:
         told = [problem]
         broadcast_object_list(told, group_src=0, group=process_group)
         problem = told[0]
     if problem:
-        raise CheckpointException(f"the checkpoint {folder!r} was not written: {problem}")
+        raise not_written(folder, problem)
+
+
+def not_written(folder: str, problem: str) -> CheckpointException:
+    """What to raise for a checkpoint that is not complete."""
+    return CheckpointException(f"the checkpoint {folder!r} was not written: {problem}")
+
+
+def finish(folder: str, everyone: list[tuple[dict[str, Entry], str]]) -> str:
+    """Makes what all processes wrote the checkpoint of the folder; '' or what is wrong."""
+    problem = "; ".join(f"rank {rank}: {told}" for rank, (_, told) in enumerate(everyone) if told)
+    return problem or _complete(folder, [entries for entries, _ in everyone])
 
 
 def folder_of(checkpoint_id: Any, storage: FileSystemWriter | None) -> str:
@@ -68,7 +76,7 @@ def named_leaves(state_dict: dict[str, Any]) -> list[tuple[str, list[str | int],
     return [(name_of(path), path, value) for path, value in leaves(plain)]
 
 
-def _try_write(
+def try_write(
     folder: str, file: str, flat: dict[str, tuple[list[str | int], Any]], rank: int, size: int
 ) -> tuple[dict[str, Entry], str]:
     """What this process wrote, or why it could not: the others are told, so that nobody waits for it."""
@@ -88,7 +96,8 @@ def _write(
         for index, (name, (path, value)) in enumerate(sorted(flat.items())):
             value = value if hasattr(value, PART_NAME) else whole(value)
             shard = shard_of(value) if isinstance(value, Tensor) else None
-            entry = Entry(path, spread=shard is not None)
+            indices = [at for at, part in enumerate(path) if isinstance(part, Index)]
+            entry = Entry(path, spread=shard is not None, lists=indices)
             if isinstance(value, Tensor):
                 entry.dtype = str(value.dtype).removeprefix("torch.")
                 entry.shape = list(shard.shape if shard is not None else value.shape)
@@ -120,7 +129,7 @@ def _complete(folder: str, parts: list[dict[str, Entry]]) -> str:
     joined: dict[str, Entry] = {}
     for rank, entries in enumerate(parts):
         for name, entry in entries.items():
-            known = joined.setdefault(name, Entry(entry.path, entry.dtype, entry.shape, entry.spread))
+            known = joined.setdefault(name, Entry(entry.path, entry.dtype, entry.shape, entry.spread, entry.lists))
             if (known.dtype, known.shape) != (entry.dtype, entry.shape):
                 return f"{name!r} is {entry.dtype} {entry.shape} on rank {rank}, and {known.dtype} {known.shape} before"
             known.pieces += entry.pieces

@@ -11,6 +11,10 @@ from .._shards import mark, shard_of
 Path = list[str | int]
 
 
+class Index(int):
+    """An index in a list, in a path; other integers are keys."""
+
+
 def is_stateful(value: Any) -> bool:
     """Whether a value of a state dict is an object (module, optimizer) that has a state dict of its own."""
     return (
@@ -42,7 +46,7 @@ def leaves(value: Any, path: Path | None = None) -> Iterator[tuple[Path, Any]]:
             yield from leaves(inner, [*path, key if isinstance(key, int) else str(key)])
     elif isinstance(value, (list, tuple)) and any(isinstance(inner, (Tensor, dict, list, tuple)) for inner in value):
         for index, inner in enumerate(value):
-            yield from leaves(inner, [*path, index])
+            yield from leaves(inner, [*path, Index(index)])
     else:
         yield path, value
 
@@ -59,3 +63,21 @@ def _key(holder: Any, part: str | int) -> Any:
     if isinstance(holder, dict) and part not in holder:
         return next((key for key in holder if str(key) == str(part)), part)
     return part
+
+
+def built(values: Iterator[tuple[Path, Any]]) -> Any:
+    """Nested dicts and lists from values with the keys and indices that lead to them."""
+    root: dict[Any, Any] = {}
+    lists: list[tuple[dict[Any, Any], Any]] = []  # (holder, key) of what is a list, outermost first
+    for path, value in values:
+        holder = root
+        for at, part in enumerate(path[:-1]):
+            if part not in holder:
+                holder[part] = {}
+                if isinstance(path[at + 1], Index):
+                    lists.append((holder, part))
+            holder = holder[part]
+        holder[path[-1]] = value
+    for holder, key in reversed(lists):
+        holder[key] = [holder[key][index] for index in sorted(holder[key])]
+    return root

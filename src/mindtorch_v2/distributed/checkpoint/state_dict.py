@@ -80,7 +80,9 @@ def get_model_state_dict(
 def get_optimizer_state_dict(
     model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """The state dict of an optimizer; with `full_state_dict` of whole tensors."""
+    """The state dict of an optimizer, which gets its state if it has not stepped yet; with `full_state_dict` of whole
+    tensors."""
+    _init_optim_state(optimizers)
     state = state_of(optimizers)
     return _as_asked(state, options)
 
@@ -173,12 +175,11 @@ def _from_first(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _init_optim_state(optim: Any) -> None:
-    """Gives an optimizer that has not stepped yet its state: a step with gradients of zeros and a rate of zero."""
-    if optim.state:
-        return
+    """Gives an optimizer that has not stepped yet, and has no gradients, its state: by a step with gradients of zeros
+    and a rate of zero."""
     parameters = [p for group in optim.param_groups for p in group["params"]]
-    if any(p.grad is not None for p in parameters):
-        raise RuntimeError("state_dict can only be used if the optimizer states are initialized (no grads)")
+    if optim.state or any(p.grad is not None for p in parameters):
+        return
     rates = [group.get("lr") for group in optim.param_groups]
     for p in parameters:
         if p.requires_grad:
