@@ -6,7 +6,7 @@ does not pay for kernels nobody calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._native import accelerate, accelerate_direct
@@ -28,18 +28,19 @@ STEPWISE: dict[str, Callable[..., Any]] = {}  # op name -> function on (boxed ke
 STEPS: dict[str, Steps] = {}  # op name -> steps around its kernel, as data
 
 
-def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
+def kernel(*names: str, ufunc: Any = None, direct: Any = None, written: Sequence[int] = ()) -> Callable[[F], F]:
     """Registers a kernel: arrays in, arrays out, arguments in schema order; numpy does not warn about what it
     computes. With `ufunc`, the in-place and `out=` forms of a plain elementwise op write through that numpy ufunc.
     What has a native form (see `_native.OPS`) tries that first. `direct` is a function of the tensor arguments alone
     that does the same where the types agree and all other arguments have their defaults; the fast path calls it
-    instead.
+    instead. `written` are the positions of arguments that it writes into beside those of the schema.
     """
 
     def register(function: F) -> F:
         for name in names:
             is_view = name in OPS and OPS[name].is_view  # which computes nothing
-            KERNELS[name] = function if is_view else _with_widening(name, function, _written_positions(name))
+            targets = (*written, *_written_positions(name))
+            KERNELS[name] = function if is_view else _with_widening(name, function, targets)
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:

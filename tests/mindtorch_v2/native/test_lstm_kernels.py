@@ -8,7 +8,7 @@ from mindtorch_v2._native import native_module
 
 pytestmark = pytest.mark.skipif(native_module("_kernels") is None, reason="needs the native part")
 
-SIZES = [(1, 1, 1), (3, 7, 5), (4, 6, 16), (2, 13, 33)]
+SIZES = [(1, 1, 1), (3, 7, 5), (4, 6, 16), (2, 13, 33), (2, 31, 24)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._dispatch.registry import kernel
-from ..._native import accelerated, load_blas
+from ..._dispatch.registry import KERNELS, kernel
+from ..._native import accelerated
+from . import linalg as linalg  # whose products are used
 
-load_blas()
+
+def _mm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product by the operator's own kernel, which shares it among threads and knows the fastest library."""
+    product: np.ndarray = KERNELS["mm"](a, b)
+    return product
 
 
 # --- one LSTM layer in one direction
@@ -33,7 +38,7 @@ def lstm_layer(
     """Output, last h, last c, and a workspace of the gates i, f, g, o, c and tanh(c) of every step."""
     steps, batch, features = input.shape
     n = w_hh.shape[1]
-    gates = (input.reshape(steps * batch, features) @ w_ih.T).reshape(steps, batch, 4 * n)
+    gates = _mm(input.reshape(steps * batch, features), w_ih.T).reshape(steps, batch, 4 * n)
     if has_biases:
         gates += b_ih + b_hh
     work, out = np.empty((steps, batch, 6 * n), input.dtype), np.empty((steps, batch, n), input.dtype)
@@ -106,9 +111,9 @@ def lstm_layer_backward(
     h_before = np.concatenate([output[1:], hx[None]] if reverse else [hx[None], output[:-1]]).reshape(steps * batch, n)
     grad_bias = flat.sum(0) if has_biases else np.zeros_like(b_ih)
     return (
-        (flat @ w_ih).reshape(input.shape),
-        flat.T @ input.reshape(steps * batch, input.shape[-1]),
-        flat.T @ h_before,
+        _mm(flat, w_ih).reshape(input.shape),
+        _mm(flat.T, input.reshape(steps * batch, input.shape[-1])),
+        _mm(flat.T, h_before),
         grad_bias,
         grad_bias.copy() if has_biases else np.zeros_like(b_hh),
         dh,

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._native import accelerated
+
 _LARGE = 16  # rows; larger groups are summed one by one
 
 
 def add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     """out[index[i]] += rows[i] for 2-dimensional arrays; `out` is changed. Indices are in range and not negative."""
-    if rows.size == 0:
-        return
+    if rows.size:
+        _add_rows(out, 0, index, rows, 1)
+
+
+@accelerated("index_add_")
+def _add_rows(out: np.ndarray, dim: int, index: np.ndarray, rows: np.ndarray, alpha: int) -> None:
+    """`add_rows` with the arguments of the native kernel; `dim` is 0 and `alpha` 1."""
     width = rows.shape[1]
     # Measured: an element costs 2 ns more one by one; grouping costs 40 us and 100 ns per row before it pays.
     if 2 * rows.size < 40_000 + 100 * len(rows) or rows.dtype.kind not in "fc":

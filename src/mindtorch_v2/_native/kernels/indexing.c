@@ -153,6 +153,18 @@ static PyObject *scatter_add(PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
+/* Slices along the first dimension that lie in one piece are rows. */
+static void join_slices(Walk *w, const Array *table, const Array *src)
+{
+    if (w->axis != 0 || w->ndim < 3 || !src->contiguous)
+        return;
+    w->shape[1] = src->size / src->shape[0];
+    w->table_step[0] = table->size / table->shape[0];
+    w->other_step[0] = w->shape[1];
+    w->table_step[1] = w->other_step[1] = 1;
+    w->ndim = 2;
+}
+
 /* index_add_(self, dim, index, source, alpha): an index of slices is one whose other dimensions do not move it. */
 static PyObject *index_add(PyObject *const *args, Py_ssize_t count)
 {
@@ -182,6 +194,7 @@ static PyObject *index_add(PyObject *const *args, Py_ssize_t count)
         w.limit = table.shape[axis];
         w.table = table.data, w.index = index.data, w.other = src.data;
         w.index_step[axis] = index.strides[0] / index.itemsize;
+        join_slices(&w, &table, &src);
         if (in_range(&w)) {
             scatter(&w, table.type);
             result = Py_NewRef(Py_None);

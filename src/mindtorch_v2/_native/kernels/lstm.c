@@ -37,14 +37,15 @@ static PyObject *run(Arrays *all, loop_function pack, loop_function loop, Layer 
     job->row_block = (job->batch + threads_get() - 1) / threads_get();
     Py_ssize_t rounds = (job->batch + job->row_block - 1) / job->row_block;
     Py_ssize_t line = 64 / gates->itemsize, columns = job->back ? job->hidden : 4 * job->hidden;
-    Py_ssize_t shape[2] = {(columns + line - 1) / line * line, job->back ? 4 * job->hidden : job->hidden};
+    Py_ssize_t depth = job->back ? 4 * job->hidden : job->hidden;
+    Py_ssize_t size = (columns + line - 1) / line * line * depth + line; /* a line more, to begin at one */
     Array panels;
-    PyObject *scratch = array_new(all, &panels, 2, shape, gates->type, false);
+    PyObject *scratch = array_new(all, &panels, 1, &size, gates->type, false);
     if (scratch == NULL) {
         arrays_close(all);
         return NULL;
     }
-    job->panels = panels.data;
+    job->panels = (char *)(((uintptr_t)panels.data + 63) & ~(uintptr_t)63);
     run_loop(pack, job, 1, (double)panels.size);
     double cell = 4 * (double)job->hidden * (0.03 * (double)job->hidden + 1);
     run_loop(loop, job, rounds, cell * (double)(job->steps * job->row_block));
