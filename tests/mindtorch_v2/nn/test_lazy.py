@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 
@@ -85,8 +86,10 @@ def test_what_an_uninitialized_parameter_answers_and_refuses():
     assert type(b) is torch.Tensor and b.dtype is torch.int64
 
 
-def test_modules_before_the_first_call():
-    layer = nn.LazyLinear(3).double()
+@pytest.mark.parametrize("observed", [False, True])
+def test_modules_before_the_first_call(observed):
+    with torch.profiler.profile() if observed else contextlib.nullcontext():
+        layer = nn.LazyLinear(3).double()
     assert layer.has_uninitialized_params()
     assert list(layer.state_dict()) == ["weight", "bias"]
     assert layer.weight.dtype is torch.float64

@@ -18,7 +18,7 @@ from ..._keys import CPU
 from ..._ops.creation_sizes import as_number, explain_sizes, refuse_sparse
 from ..._ops.movement_shapes import dense_strides
 from ..._shape import contiguous_strides
-from ..._tensor import preserve_format, wrap
+from ..._tensor import Tensor, preserve_format, wrap
 
 
 # --- from sizes
@@ -86,7 +86,7 @@ def empty_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_
         shape, by_rows = array.shape, array.flags.c_contiguous
         if by_rows and _observer.active is None and where.type == "cpu" and self._keys & CPU:
             return wrap(np.empty(shape, kind.np), kind)
-        strides = contiguous_strides(shape) if by_rows else dense_strides(shape, self.stride())
+        strides = contiguous_strides(shape) if by_rows else dense_strides(shape, Tensor.stride(self))
         return aten.empty_strided(shape, strides, dtype=kind, device=where)
     return aten.empty(array.shape, dtype=kind, device=where, memory_format=memory_format)
 

@@ -14,14 +14,14 @@ from ..._dispatch.registry import composite
 from ..._keys import CPU
 from ..._ops.movement_shapes import dense_strides
 from ..._quiet import cast
-from ..._tensor import contiguous_format, preserve_format, wrap
+from ..._tensor import Tensor, contiguous_format, preserve_format, wrap
 
 
 @composite("clone")
 def clone(self: Any, memory_format: Any) -> Any:
     if memory_format is not None and memory_format is not preserve_format:
         return aten.copy_(aten.empty_like(self, memory_format=memory_format), self)
-    shape, strides = self._array.shape, self.stride()
+    shape, strides = self._array.shape, Tensor.stride(self)
     if self._array.flags.c_contiguous or dense_strides(shape, strides) == strides:
         out = aten.empty_strided(shape, strides, dtype=self.dtype, device=self.device)
     else:
@@ -56,7 +56,7 @@ def to_copy(
     if self.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if memory_format is None or memory_format is preserve_format:
-        shape, strides = self._array.shape, self.stride()
+        shape, strides = self._array.shape, Tensor.stride(self)
         if not self._array.flags.c_contiguous:
             strides = dense_strides(shape, strides)
         out = aten.empty_strided(shape, strides, dtype=kind, device=where)

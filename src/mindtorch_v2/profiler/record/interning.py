@@ -131,10 +131,8 @@ def _extent(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shape and strides, read off the array: methods of subclasses may refuse or be a program's own. Sparse and
     nested tensors have no strides.
     """
-    array = tensor._array
-    if tensor._keys & SUBCLASS and tensor.layout is not strided:
-        return array.shape, ()
-    return array.shape, tuple([step // array.itemsize for step in array.strides])
+    has_strides = not tensor._keys & SUBCLASS or tensor.layout is strided
+    return tensor._array.shape, Tensor.stride(tensor) if has_strides else ()
 
 
 def _describe(value: Any, wants_tensor: bool) -> _Argument:
