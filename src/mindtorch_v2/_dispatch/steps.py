@@ -125,7 +125,8 @@ def _run_product(
     if steps.expand is not None and a.dim() == steps.rank == b.dim() and a.shape[-1] == b.shape[-2]:
         shape = (*a.shape[:-1], b.shape[-1])
         if tuple(given[0].shape) != shape:
-            given[0] = aten.overload(steps.expand.name)(given[0], shape)
+            # The kernel gets it as it was: elements that are repeated would be cast, each for itself.
+            aten.overload(steps.expand.name)(given[0], shape)
     if steps.op is None:
         return kernel(*given)
     resolve = aten.overload(steps.op.name)

@@ -31,6 +31,11 @@ def backward(*inputs):
     F.conv2d(*inputs, padding=1).sum().backward()
 
 
+def mixed(x, w, bias):
+    with torch.autocast("cpu", torch.bfloat16):
+        return F.linear(x, w, bias)
+
+
 def adam(w):
     w = w.clone().requires_grad_()
     optimizer = torch.optim.Adam([w])
@@ -72,6 +77,7 @@ CASES = {
     "randn": (lambda x: torch.randn(SQUARE), SQUARE),
     "randint": (lambda x: torch.randint(0, 9, SQUARE), SQUARE),
     "exponential_": (lambda x: x.exponential_(), SQUARE),
+    "mixed precision": (mixed, SQUARE, SQUARE, (1024,)),
     "tensor of an array": (lambda x: torch.tensor(x.numpy()), SQUARE),
 }
 # Where PyTorch's steps, which a profile lists and takes, need memory that the call alone does not.
