@@ -133,11 +133,9 @@ def _columns(
     ):
         for name in dict.fromkeys([*old, *new]):
             pair = old.get(name, nothing[0]), new.get(name, nothing[1])
-            if (
-                kind == "phase"
-                or max(np.median(pair[0]) / max(np.median(a.times), 1), np.median(pair[1]) / max(np.median(b.times), 1))
-                >= _SHARE
-            ):
+            if (kind == "phase" and (np.median(pair[0]) or np.median(pair[1]))) or max(
+                np.median(pair[0]) / max(np.median(a.times), 1), np.median(pair[1]) / max(np.median(b.times), 1)
+            ) >= _SHARE:
                 made.append((kind, name, pair))
     return made
 

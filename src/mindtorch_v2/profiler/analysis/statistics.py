@@ -93,7 +93,8 @@ def compare(
     uneven = _UNEVEN * (max(disturbance) - 1) if adjust else 0.0
     # of many parts some would differ by chance
     margins = np.where(np.arange(len(ratio)) == 0, margin + uneven, 2 * margin)
-    low, high = np.minimum(low, quick_low) - margins, np.maximum(high, quick_high) + margins
+    # no part can lose more than all of its time, so 0 is the least a ratio can be
+    low, high = np.maximum(np.minimum(low, quick_low) - margins, 0.0), np.maximum(high, quick_high) + margins
     rows = [
         Difference(
             float(b),

@@ -40,7 +40,7 @@ def flight_recorder(
                     pays for is recorded in bursts; each file says which share of the time it was (`recorded_share`)
     slow_step       a step that takes so many times the median is dumped; 0 for never
     watchdog        so many seconds without any event or step are dumped; 0 for never
-    max_dumps       how many files slow steps and the watchdog may make
+    max_dumps       how many files slow steps may make, and how many the watchdog
     record_shapes, profile_memory, with_stack, with_modules   as in `profile`; all cost more than the events themselves
 
     >>> import tempfile

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +71,8 @@ class FlightRecorder:
         self._lock = threading.RLock()
         self._unsaved_segments: list[Any] = []  # segments that are to be written to the folder
         self._numbers = itertools.count(1)
-        self._automatic = self._quiet_until_ns = 0
+        # of "slow-step" and of "stuck": files written, and until when no other is
+        self._automatic, self._quiet_until_ns = Counter[str](), Counter[str]()
         self._moved_ns, self._progress, self._is_stuck = 0, (0, 0), False
         self._wake_read, self._wake_write = -1, -1
         self._signals: list[SignalPipe] = []
@@ -86,8 +87,8 @@ class FlightRecorder:
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
         self.running = True
-        self._started_ns = self._moved_ns = recorder.now()
         call_locked(self._lock, self._begin)
+        self._started_ns = self._moved_ns = self._begun_ns  # the clock is that of the session, which has begun now
         optimizers.on_step.append(self._steps.end_step)
         self._exceptions.install()
         self._signals = [pipe for pipe in map(SignalPipe, self.settings.signals) if pipe.open()]
@@ -246,10 +247,10 @@ class FlightRecorder:
     def _dump_automatically(self, reason: str, text: str) -> None:
         """A dump that nobody waits for: says where it is, and never raises an OSError."""
         if reason in ("slow-step", "stuck"):
-            if self._automatic >= self.settings.max_dumps or recorder.now() < self._quiet_until_ns:
+            if self._automatic[reason] >= self.settings.max_dumps or recorder.now() < self._quiet_until_ns[reason]:
                 return
-            self._automatic += 1
-            self._quiet_until_ns = recorder.now() + self._span_ns  # until then it would be much the same
+            self._automatic[reason] += 1
+            self._quiet_until_ns[reason] = recorder.now() + self._span_ns  # until then it would be much the same
         try:
             path = self.dump(None, reason, text)
         except OSError as error:

@@ -25,6 +25,7 @@ EXAMPLE = (
     "mindprof diff main.mindprof branch.mindprof --gate rules.toml --markdown -",
 )
 _COLOURS = {"slower": "red", "added": "red", "faster": "green", "removed": "green"}
+_MOST_TOTALS = 4  # facts of the whole program in the sentence
 _MOST_ROWS = 12
 
 
@@ -92,8 +93,21 @@ def sentence(compared: Diff) -> str:
         whole = alike if compared.verdict == "no evidence" else f"{alike}; beside that, {whole[0].lower()}{whole[1:]}"
     parts = changed(compared, "call path") or changed(compared, "module") or changed(compared, "operator")
     named = f"; most changed: {parts[0].name} ({parts[0].status})" if parts else ""
-    facts = f"; {len(compared.changed_facts)} facts differ" if compared.changed_facts else "; all facts are the same"
-    return whole + named + facts + "."
+    return whole + named + _changed_facts(compared) + "."
+
+
+def _changed_facts(compared: Diff) -> str:
+    """How many facts differ, and by how much those of the whole program."""
+    found = compared.changed_facts
+    if not found:
+        return "; all facts are the same"
+    totals = [
+        f"{f.name.replace('_', ' ')} {'-' if f.after < f.before else '+'}{_fact(f.name, abs(f.after - f.before))}"
+        for f in found
+        if not f.name.endswith(" calls")
+    ]
+    what = f"{len(found)} facts differ" if len(found) > 1 else "1 fact differs"
+    return f"; {what}{': ' if totals else ''}{', '.join(totals[:_MOST_TOTALS])}"
 
 
 def changed(compared: Diff, kind: str) -> list[Row]:
@@ -103,6 +117,8 @@ def changed(compared: Diff, kind: str) -> list[Row]:
 def _change(row: Row) -> str:
     if row.status in ("added", "removed"):
         return row.status
+    if row.difference.before == 0:
+        return "was none before"
     return f"{row.difference.change:+.1%} [{row.difference.low:+.1%}, {row.difference.high:+.1%}]"
 
 

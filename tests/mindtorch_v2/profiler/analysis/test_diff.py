@@ -210,3 +210,19 @@ def test_a_change_of_one_part_is_told_beside_that_of_all():
     found = diff(run(0), run(1, factor=1.5, slower={3: 2.0}))
     assert found.alike == found.verdict == "slower"
     assert "alike; beside that, a step is" in sentence(found) and "layers.3" in sentence(found)
+
+
+def test_the_sentence_names_the_totals_that_changed():
+    said = sentence(diff(run(1), run(1, nbytes=8192)))
+    assert said.endswith("; 2 facts differ: allocated bytes +4.00 KB, peak memory +4.00 KB.")
+    assert "facts differ: operators +1, copies +1" in sentence(diff(run(1), run(1, more=1)))
+    assert "operators -1, copies -1" in sentence(diff(run(1, more=1), run(1)))
+
+
+def test_phases_that_no_run_has_are_left_out_and_no_part_loses_more_than_all():
+    quick, slow = run(1), run(2, slower={0: 0.001})
+    compared = diff(quick, slow)
+    assert [r.name for r in compared.rows if r.kind == "phase"] == ["forward"]
+    assert min(r.difference.low for r in compared.rows) >= -1.0
+    wild = np.random.default_rng(0).lognormal(0, 3.0, (30, 6))
+    assert min(d.low for d in compare(wild, wild[::-1] * 0.01, np.ones(6, bool)).differences) >= -1.0

@@ -170,6 +170,20 @@ def test_automatic_dumps_are_counted(fly, hand, capsys):
     assert len(flight.dumps) == 3
 
 
+def test_a_standstill_right_after_a_slow_step_is_told(fly, hand):
+    """Both would be written within the time in which the same would not be told twice."""
+    flight = fly(watchdog=5, slow_step=3, max_dumps=1, seconds=30)
+    for length in [10] * 25 + [80]:
+        torch.ones(2) + 1
+        hand.time += length * MS
+        flight.step()
+        flight.look(hand.now())
+    hand.time += 6 * S
+    flight.look(hand.now())
+    reasons = [os.path.basename(path).split("-", 3)[3] for path in flight.dumps]
+    assert reasons == ["slow-step.mindprof", "stuck.mindprof"]
+
+
 def test_the_watchdog_speaks_once_per_standstill(fly, hand, capsys):
     flight = fly(watchdog=5)
     for _ in range(3):

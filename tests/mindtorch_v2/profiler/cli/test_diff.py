@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2.profiler.analysis.diff import Row
+from mindtorch_v2.profiler.analysis.statistics import Difference
+from mindtorch_v2.profiler.cli.diff import _change
 from mindtorch_v2.profiler.pytest_plugin import Mindprof
 from mindtorch_v2.profiler.store import storefile
 
@@ -75,3 +79,9 @@ def test_the_fixture_writes_a_baseline_and_fails_on_a_broken_rule(tmp_path):
     with pytest.warns(UserWarning, match="was written"):
         Mindprof(True).check(record(2), base, rules)
     assert Mindprof(False).check(record(2), base, rules).changed_facts == []
+
+
+def test_what_was_none_before_has_no_percentage():
+    nothing = Row("phase", "copies", Difference(0.0, 5.0, float("inf"), 0.0, float("inf"), "no evidence"), "", 0.0)
+    assert _change(nothing) == "was none before"
+    assert _change(replace(nothing, status="added")) == "added"
