@@ -59,6 +59,48 @@ def test_a_foreign_class_is_asked(call, function):
     assert call != "torch.sum(OTHER, dim=1)" or (count, kwargs) == (1, {"dim": 1})
 
 
+class Forwarding:
+    """A wrapper that passes on every attribute that it lacks, as kornia's does."""
+
+    def __init__(self, inner):
+        self.__dict__["inner"] = inner
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+class AskedForwarding(Forwarding):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        def unwrapped(value):
+            if isinstance(value, (list, tuple)):
+                return [unwrapped(v) for v in value]
+            return value.inner if isinstance(value, cls) else value
+
+        return cls(func(*unwrapped(args), **(kwargs or {})))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.add(x, 1),
+        lambda x: torch.ones(2, 3) + x,
+        lambda x: torch.cat([x, x]),
+        lambda x: torch.stack((x, torch.ones(2, 3))),
+        lambda x: torch.sum(x, 0),
+        lambda x: torch.unsqueeze(x, 0),
+        lambda x: torch.nn.functional.relu(x),
+        lambda x: torch.where(torch.tensor(True), x, x),
+    ],
+)
+def test_what_forwards_attributes_to_a_tensor_is_no_tensor(call):
+    inner = torch.ones(2, 3)
+    made = call(AskedForwarding(inner))
+    assert type(made) is AskedForwarding and made.inner.tolist() == call(inner).tolist()
+    with pytest.raises(TypeError):
+        call(Forwarding(inner))
+
+
 def test_who_does_not_answer_is_named():
     class Silent:
         @classmethod

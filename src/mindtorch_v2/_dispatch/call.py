@@ -129,13 +129,13 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
     )
     if len(required) == 1 and not others and not lists:
         (only,) = required
-        return lambda args: args[only]._keys
+        return lambda args: args[only]._keys if args[only].__class__ is Tensor else _tensor_keys(args[only])
     if len(required) == len(others) == 1 and not lists:  # a tensor, and one that may be a number: x + y
         (first,), ((second, read_second),) = required, others
 
         def keys_of_two(args: tuple[Any, ...]) -> int:
             value = args[second]
-            keys: int = args[first]._keys
+            keys = args[first]._keys if args[first].__class__ is Tensor else _tensor_keys(args[first])
             return keys | (value._keys if value.__class__ is Tensor else read_second(value))
 
         return keys_of_two
@@ -143,7 +143,7 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
     def keys_of(args: tuple[Any, ...]) -> int:
         keys = 0
         for i in required:
-            keys |= args[i]._keys
+            keys |= _tensor_keys(args[i])
         for i, read in others:
             value = args[i]
             keys |= read(value) if value.__class__ is not Tensor else value._keys
@@ -161,7 +161,14 @@ def _is_special(op: Op, p: Param) -> bool:
 def _reader(op: Op, p: Param) -> Callable[[Any], int]:
     if p.name in op.numbers:
         return lambda x: 0 if x is None and p.optional else _number_key(x)
-    return lambda x: 0 if x is None else x._keys
+    return lambda x: 0 if x is None else _tensor_keys(x)
+
+
+def _tensor_keys(x: Any) -> int:
+    """The keys of a tensor; AttributeError for all else, also for objects that forward what they lack to a tensor."""
+    if x.__class__ is not Tensor and not isinstance(x, Tensor):
+        raise AttributeError(f"a tensor is wanted, not {type(x).__name__}")
+    return x._keys
 
 
 def _list_keys(tensors: Any) -> int:
@@ -169,7 +176,7 @@ def _list_keys(tensors: Any) -> int:
     if isinstance(tensors, Tensor):
         raise AttributeError("a tensor stands where a list of tensors is wanted")
     for t in tensors:
-        keys |= t._keys
+        keys |= _tensor_keys(t)
     return keys
 
 
@@ -178,9 +185,7 @@ def _keys_with_holes(tensors: Any) -> int:
 
 
 def _number_key(x: Any) -> int:
-    if isinstance(x, Tensor):
-        return x._keys
-    return 0 if isinstance(x, _NUMBERS) else x._keys  # what is neither raises AttributeError
+    return 0 if isinstance(x, _NUMBERS) else _tensor_keys(x)
 
 
 # --- misuse -----------------------------------------------------------------------------------------------------------
