@@ -68,6 +68,32 @@ def test_numbers_are_those_of_the_profile(small, visit):
     assert whole == sum(steps)
 
 
+def test_labels_of_the_bar_fit_or_are_not_there(small, visit):
+    page = visit(small[0], 390, 844)
+    seen = page.evaluate(
+        "[...document.querySelectorAll('#phases > div')].map(part => { const box = part.getBoundingClientRect(), "
+        "label = part.firstElementChild.getBoundingClientRect(); "
+        "return [label.top >= box.bottom - 1, label.left >= box.left - 1 && label.right <= box.right + 1]; })"
+    )
+    assert seen and all(is_below or fits for is_below, fits in seen)
+    assert any(fits and not is_below for is_below, fits in seen)
+
+
+def test_the_treemap_shows_two_levels_and_goes_inside(small, visit):
+    page = visit(small[0], hash="#modules")
+    outer, inner = "#modules .treemap > div", "#modules .treemap .inside > div"
+    areas = f"[...document.querySelectorAll('{outer}')].map(d => d.offsetWidth * d.offsetHeight)"
+    whole = page.evaluate("(b => b.offsetWidth * b.offsetHeight)(document.querySelector('#modules .treemap'))")
+    assert sum(page.evaluate(areas)) == pytest.approx(whole, rel=0.03)
+    assert page.locator(inner).count() > 0
+    module = page.locator(f"{outer}:has(> .inside) > button").first
+    name = module.text_content().rpartition(" ")[0]
+    module.click(position={"x": 5, "y": 5})
+    assert page.locator("#modules .tools span").text_content() == name
+    page.click("#modules .tools button")
+    assert page.locator(inner).count() > 0
+
+
 def test_tables_sort_search_and_open(small, visit):
     page = visit(small[0], hash="#operators")
     names = "[...document.querySelectorAll('#operators tbody tr.row')].map(r => r.cells[0].textContent)"
