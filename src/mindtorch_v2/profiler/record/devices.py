@@ -39,7 +39,7 @@ class Host:
         recorder.close(handle)
 
 
-class Results:
+class DeviceResults:
     """What several devices did in a window: (name of the device, its result) each."""
 
     def __init__(self, parts: Sequence[tuple[str, Any]]) -> None:
@@ -72,7 +72,7 @@ class Watches:
         for name, watch in self._watches:
             self._running.append((name, watch, watch.start()))
 
-    def stop(self) -> Results:
+    def stop(self) -> DeviceResults:
         """Waits for the devices and collects what they did since `start`; all of them are stopped even if one fails."""
         done: list[tuple[str, Any]] = []
         try:
@@ -82,7 +82,7 @@ class Watches:
         finally:
             if self._running:
                 self.stop()
-        return Results(done)
+        return DeviceResults(done)
 
 
 def watch_of(devices: Sequence[str]) -> Watches | None:

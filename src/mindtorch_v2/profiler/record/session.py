@@ -15,7 +15,7 @@ from ..._dispatch.modes import call_locked, install_observer, remove_observer
 from ..._guarded import guarded
 from . import clock
 from .descriptions import Metadata, Options
-from .devices import Results, Watches, watch_of
+from .devices import DeviceResults, Watches, watch_of
 from .kinds import PYTHON_KINDS, Kind
 from .live_blocks import LiveBlock, find_live_blocks
 from .machine_load import MachineLoad
@@ -53,7 +53,7 @@ class Session:
         self.options = options
         self.devices = tuple(devices)  # whose launches are watched
         self._watch: Watches | None = None
-        self._device: Results | None = None  # what ran on devices, once the window has ended
+        self._device: DeviceResults | None = None  # what ran on devices, once the window has ended
         self._is_displaced = False  # another profile function took the place of the one that records Python calls
         self._told = False  # whether that was said
         self.warming = warming

@@ -243,6 +243,15 @@ class profile:
             self._metadata[key] = text
         return self._session is not None
 
+    def has_metadata(self, key: str) -> bool:
+        """Whether something was added to the window's metadata under this key."""
+        return key in self._metadata
+
+    @property
+    def epoch_offset_ns(self) -> int | None:
+        """What has to be added to the open window's times to have Unix time; None where none is open."""
+        return None if self._session is None else self._session.epoch_offset_ns
+
     # --- results ----------------------------------------------------------------------------------------------------
     @property
     def results(self) -> Results | None:

@@ -234,11 +234,10 @@ class _KinetoProfile:
 
     def _end_alignment(self, inner: autograd_profile.profile) -> None:
         """Compares the clocks again, and notes both in the trace."""
-        job = _job()
-        session = inner._session
-        if job is not None and session is not None and "distributedInfo" in inner._metadata:
+        job, offset = _job(), inner.epoch_offset_ns
+        if job is not None and offset is not None and inner.has_metadata("distributedInfo"):
             readings = [self._clock_reading, job.clock_reading()]
-            inner._add_metadata_json(ALIGNMENT_KEY, json.dumps(job.clock_alignment(session.epoch_offset_ns, readings)))
+            inner._add_metadata_json(ALIGNMENT_KEY, json.dumps(job.clock_alignment(offset, readings)))
 
     # --- results ----------------------------------------------------------------------------------------------------
     def _results(self, purpose: str) -> Results:
