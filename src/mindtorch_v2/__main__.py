@@ -9,6 +9,7 @@ Everything else (`sys.argv`, `__main__`, the exit code, tracebacks) is as with p
 
 from __future__ import annotations
 
+import builtins
 import os
 import runpy
 import sys
@@ -55,7 +56,7 @@ def run(arguments: list[str]) -> int:
 def _fresh_main(**attributes: object) -> dict[str, object]:
     """A new module `__main__`, so that classes which the program defines can be pickled by name."""
     main = ModuleType("__main__")
-    main.__dict__.update(attributes, __builtins__=__builtins__)
+    main.__dict__.update(attributes, __builtins__=builtins)
     sys.modules["__main__"] = main
     return main.__dict__
 

@@ -118,10 +118,11 @@ def test_the_program_sees_nothing_of_the_tool(tmp_path):
     """Its signals have their defaults, its annotations are values, its module has a loader; an error in its text is
     shown without frames of the tool, and leaves an empty profile."""
     (tmp_path / "program.py").write_text(
-        "import signal\n"
+        "import signal, sys\n"
         "def function(x: int): ...\n"
         "assert function.__annotations__ == {'x': int}\n"
         "assert __loader__.get_filename('__main__') == __file__\n"
+        "assert __builtins__ is sys.modules['builtins']\n"
         "number = signal.SIGTERM\n"
         "def handler(*_): ...\n"
         "assert signal.getsignal(number) == signal.SIG_DFL\n"
