@@ -8,7 +8,7 @@ from typing import Any
 from .. import _dtype as dt
 from .._dispatch import aten
 from .._dispatch.dispatcher import run_below_autograd
-from .._dispatch.plan import SavedKind
+from .._dispatch.plan import GradientPlan, SavedKind
 from .._dispatch.views import mark_views
 from .._keys import GRAD
 from .._ops.table import Op
@@ -49,16 +49,29 @@ def forward_inplace(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
         and value.position == 0
         and (not value.users or any(edges[i] is not None for i in value.users))
     }
+    before = 0 if target._storage is None else target._storage.version
     if op.is_composite:
         run_below_autograd(kernel, args)
     else:
         kernel(*args)
-    if all(e is None for e in edges):
+    if all(e is None for e in edges) or not target.dtype.inexact:
         return target
     node = new_node(gradient, edges, counts, [target], single=True)
     save(node, gradient, args, [target], replaced)
+    _date_back(node, gradient, target, before)
     rebase(target, node)
     return target
+
+
+def _date_back(node: Node, gradient: GradientPlan, target: Tensor, before: int) -> None:
+    """What was saved of arguments that share the memory written has another value now: the backward pass says so."""
+    if node.saved is None:
+        return
+    for i, (value, kept) in enumerate(zip(gradient.saved, node.saved)):
+        if value.kind == SavedKind.ARGUMENT and isinstance(kept, Tensor) and kept._storage is target._storage:
+            versions = [0] * len(node.saved) if node.versions is None else list(node.versions)
+            versions[i] = before
+            node.versions = tuple(versions)
 
 
 def _before_write(target: Tensor) -> Tensor:

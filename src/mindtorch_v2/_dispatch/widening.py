@@ -4,7 +4,7 @@ float16, bfloat16 and complex32 are types to store numbers in. As in PyTorch, a 
 precision, accumulates there, and rounds its results once, to nearest even. So a kernel never sees such arrays:
 `Widened` stands beside it and is called instead where one of its arguments is of such a type (`quiet` tells).
 Kernels that only move elements, and those that draw numbers or refuse narrow types, take every type as it is; they
-are named in `AS_STORED`. float8 types have no arithmetic at all, as in PyTorch.
+are named in `AS_STORED`. Of arithmetic float8 types have what PyTorch has: equality, `abs`, `mul` and few more.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ _MIXES = _names("""
     grid_sampler_2d_backward """)
 # Operators that PyTorch has for wide types only, and what it calls them.
 _REFUSES = {"_cdist_forward": "cdist", "_cdist_backward": "cdist_backward"}
+# Operators that PyTorch has for the float8 types.
+_FLOAT8 = _names("eq ne abs mul isnan isfinite isinf any index_put index_put_ _index_put_impl_")
 # Operators that round after every step in float16, though not in bfloat16.
 _HALF_IN_STEPS = _names("add.Tensor sub.Tensor add_.Tensor sub_.Tensor mse_loss logit index_reduce")
 # Operators with outputs that keep the wide type: their positions.
@@ -96,6 +98,9 @@ class _Call:
                 return value
             if self.kind is None or self.kind.is_floating_point:
                 self.kind = dt.BY_NUM[value.dtype.num]
+            for given, wide in self.copies:
+                if given is value:  # one array for both, so that what is written into it is what is written back
+                    return wide
             wide = widened_array(value)
             self.copies.append((value, wide))
             return wide
@@ -140,10 +145,9 @@ class Widened:
         return self._by_rule(result, args) if call.is_mixed else self._narrow_outputs(result, call.kind)
 
     def _run(self, wide: list[Any], kind: dt.dtype) -> Any:
-        if kind in dt.FLOAT8 or self.name in _REFUSES:
-            raise NotImplementedError(
-                f"\"{_REFUSES.get(self.name, self.name.partition('.')[0])}\" not implemented for '{kind.word}'"
-            )
+        base = self.name.partition(".")[0]
+        if (kind in dt.FLOAT8 and base not in _FLOAT8) or self.name in _REFUSES:
+            raise NotImplementedError(f"\"{_REFUSES.get(self.name, base)}\" not implemented for '{kind.word}'")
         try:
             # of the quotient as it is stored, as in PyTorch
             if self.name == "div.Tensor_mode" and wide[2] == "trunc":

@@ -176,7 +176,7 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     size = aten.linalg_vector_norm(self, p, [d for d in range(self.dim()) if d != kept], True)
     shortened = aten.div(aten.full_like(size, maxnorm), aten.add(size, 1e-7))
     factor = aten.where(aten.gt(size, maxnorm), shortened, aten.ones_like(size))
-    return aten.mul(self, factor)
+    return aten.mul(self, factor).contiguous()
 
 
 @composite("logsumexp")

@@ -178,7 +178,7 @@ def _integers(name: str, self: Operand, other: Operand) -> bool:
         return False
     if kind in "bc":
         raise not_implemented(name, array)
-    if not (other.all() if isinstance(other, np.ndarray) else other):
+    if not (other.all() if isinstance(other, np.ndarray) else other) and np.broadcast(self, other).size:
         raise RuntimeError("ZeroDivisionError")
     return True
 

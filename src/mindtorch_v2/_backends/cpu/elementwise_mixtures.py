@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _dtype as dt
 from ..._dispatch.registry import check, inplace_kernel, kernel
 from .blocks import BLOCK, in_blocks
 from .select import select
@@ -13,20 +14,6 @@ from .unsupported import not_implemented, type_word
 from .whole_numbers import as_element
 
 SMALL = 2048  # elements up to which two plain calls beat numpy's clip, which has more to prepare
-_CPP = {
-    "?": "bool",
-    "B": "unsigned char",
-    "b": "signed char",
-    "h": "short int",
-    "i": "int",
-    "l": "long int",
-    "q": "long int",
-    "e": "c10::Half",
-    "f": "float",
-    "d": "double",
-    "F": "c10::complex<float>",
-    "D": "c10::complex<double>",
-}
 
 
 # --- limits
@@ -148,17 +135,18 @@ def one_type(self: Any, end: Any, weight: Any) -> None:
     for name, given in (("end", end), ("weight", weight)):
         if given.dtype is not self.dtype and not (name == "weight" and given.dim() == 0):
             raise RuntimeError(
-                f"expected dtype {_CPP[self.dtype.np.char]} for `{name}` but got dtype {_CPP[given.dtype.np.char]}"
+                f"expected dtype {self.dtype.cpp_name} for `{name}` but got dtype {given.dtype.cpp_name}"
             )
 
 
 def _check_lerp(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
     if end.dtype != self.dtype:
-        raise RuntimeError(f"expected dtype {_CPP[self.dtype.char]} for `end` but got dtype {_CPP[end.dtype.char]}")
+        wanted, got = dt.BY_NUM[self.dtype.num].cpp_name, dt.BY_NUM[end.dtype.num].cpp_name
+        raise RuntimeError(f"expected dtype {wanted} for `end` but got dtype {got}")
     if self.dtype.kind in "biu":
         raise not_implemented("lerp_kernel_scalar", self)
     if isinstance(weight, complex) and self.dtype.kind == "f":
-        raise RuntimeError(f"value cannot be converted to type {_CPP[self.dtype.char]} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {dt.BY_NUM[self.dtype.num].cpp_name} without overflow")
 
 
 @kernel("lerp.Scalar")

@@ -166,15 +166,26 @@ kernel("polygamma")(special.polygamma)
 
 
 # --- sign and size
+_NO_NEGATION = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
+
+
 @kernel("neg", ufunc=np.negative)
 def neg(self: np.ndarray) -> Any:
     try:
         return np.negative(self)
     except TypeError:
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        ) from None
+        raise RuntimeError(_NO_NEGATION) from None
+
+
+@inplace_kernel("neg")
+def neg_into(self: np.ndarray) -> None:
+    try:
+        np.negative(self, out=self)
+    except TypeError:
+        raise RuntimeError(_NO_NEGATION) from None
 
 
 @kernel("abs")
@@ -199,7 +210,7 @@ def sign(self: np.ndarray) -> Any:
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
     if kind == "b":
-        return self.copy()
+        return self.copy("K")
     if kind == "f":
         return np.subtract(self > 0, self < 0, dtype=self.dtype)  # 0 for NaN, where numpy's sign is NaN
     return np.sign(self)
@@ -235,7 +246,7 @@ def _infinite(name: str, ufunc: Callable[[np.ndarray], Any]) -> None:
         kind = self.dtype.kind
         if kind == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
-        return ufunc(self) if kind == "f" else np.zeros(self.shape, bool)
+        return ufunc(self) if kind == "f" else np.zeros_like(self, bool)
 
     kernel(name)(call)
 
@@ -259,7 +270,7 @@ def _rounding(name: str, ufunc: Any) -> None:
         if kind == "f":
             return ufunc(self)
         if kind in "iu":
-            return self.copy()
+            return self.copy("K")
         if kind == "c" and name != "round":
             raise NotImplementedError(f"{name} is not supported for complex inputs")
         raise not_implemented(f"{name}_vml_cpu", self)
@@ -275,7 +286,7 @@ for _name, _ufunc in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc
 def round_decimals(self: np.ndarray, decimals: int) -> Any:
     if self.dtype.kind != "f":
         if decimals == 0 and self.dtype.kind in "iu":
-            return self.copy()
+            return self.copy("K")
         raise not_implemented("round_cpu", self)
     if decimals == 0:
         return np.rint(self)
@@ -309,7 +320,7 @@ def nan_to_num(self: np.ndarray, nan: float | None, posinf: float | None, neginf
     kind = self.dtype.kind
     if kind == "f":
         return _finite(self, nan, posinf, neginf)
-    out = self.copy()
+    out = self.copy("K")
     if kind == "c":
         out.real, out.imag = _finite(self.real, nan, posinf, neginf), _finite(self.imag, nan, posinf, neginf)
     return out

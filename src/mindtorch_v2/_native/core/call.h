@@ -194,6 +194,12 @@ static inline bool takes_tensor(const Param *param)
     return param->kind >= ARGUMENT_TENSOR && param->kind <= ARGUMENT_NUMBER;
 }
 
+static inline bool shares_memory(const Tensor *target, PyObject *given)
+{
+    return given == (PyObject *)target
+           || (is_tensor(given) && target->storage != Py_None && ((Tensor *)given)->storage == target->storage);
+}
+
 static inline bool takes_list(const Param *param)
 {
     return param->kind == ARGUMENT_TENSOR_LIST || param->kind == ARGUMENT_LIST_WITH_HOLES;

@@ -358,7 +358,7 @@ bool writes_history(const Call *call, const Arguments *arguments)
         || call->gradient.takes_lists)
         return false;
     for (int i = 1; i < call->count; i++)
-        if (arguments->bound[i] == arguments->bound[0])
+        if (shares_memory(target, arguments->bound[i]))
             return false;
     for (int i = 0; i < call->gradient.saved_count; i++) {
         const SavedValue *value = &call->gradient.saved[i];
