@@ -81,16 +81,16 @@ def _with_scope_and_hooks(step: Any) -> Any:
             told(self)
         return out
 
-    def hooked(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def hooked(self: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
-            args, kwargs = _run_pre_hooks(self, args, kwargs)
+            (self, *args), kwargs = _run_pre_hooks(self, args, kwargs)
         out = step(self, *args, **kwargs)
         observer = _observer.active
         if observer is not None and observer.watches_modules:
             observer.optimizer_stepped(self)
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
-                hook(self, args, kwargs)
+                hook(self, (self, *args), kwargs)
         return out
 
     wrapper.hooked = True  # type: ignore[attr-defined]
@@ -98,6 +98,8 @@ def _with_scope_and_hooks(step: Any) -> Any:
 
 
 def _run_pre_hooks(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of `step`, the optimizer itself first, as hooks see and may replace them."""
+    args = (self, *args)
     for hook in chain(list(_global_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
         made = hook(self, args, kwargs)
         if made is not None:

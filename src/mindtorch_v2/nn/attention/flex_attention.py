@@ -14,9 +14,19 @@ from typing import Any, NamedTuple
 
 from ..._dispatch import aten
 from ..._tensor import Tensor
+from ._block_mask import BlockMask, _positions, create_block_mask, create_mask, noop_mask
 
-__all__ = ["BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention", "noop_mask", "or_masks"]
-_DEFAULT_SPARSE_BLOCK_SIZE = 128
+__all__ = [
+    "AuxOutput",
+    "AuxRequest",
+    "BlockMask",
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]
 
 
 class AuxOutput(NamedTuple):
@@ -31,17 +41,6 @@ class AuxRequest(NamedTuple):
 
     lse: bool = False
     max_scores: bool = False
-
-
-def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
-    """A mask that lets everything through."""
-    return aten.ones_like(batch, dtype=_bool())
-
-
-def _bool() -> Any:
-    from ... import _dtype
-
-    return _dtype.bool_
 
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,86 +67,37 @@ def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
     return mask
 
 
-def _positions(b: int, h: int, q: int, kv: int, device: Any) -> tuple[Any, ...]:
-    """Tensors of positions along each of four dimensions; together they broadcast to all of them."""
-    shapes = ((b, 1, 1, 1), (1, h, 1, 1), (1, 1, q, 1), (1, 1, 1, kv))
-    return tuple(aten.arange(max(shape), device=device).view(shape) for shape in shapes)
-
-
-def create_mask(
-    mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = "cpu"
-) -> Any:
-    """The mask as a tensor of bools, (B, H, Q_LEN, KV_LEN); 1 for dimensions that are None."""
-    shape = (B or 1, H or 1, Q_LEN, KV_LEN)
-    from ..._device import resolve
-
-    return aten.expand(mod_fn(*_positions(*shape, resolve(device))), shape).clone()
-
-
-class BlockMask:
-    """A mask that is known by its function; as a tensor it is made when it is needed."""
-
-    def __init__(
-        self,
-        mask_mod: Callable[..., Any],
-        shape: tuple[int, int, int, int],
-        device: Any,
-        BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
-    ) -> None:
-        self.mask_mod, self.shape, self.device = mask_mod, shape, device
-        self.BLOCK_SIZE = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
-        self.seq_lengths = shape[2:]
-
-    def dense(self) -> Any:
-        """The mask as a tensor of bools."""
-        return create_mask(self.mask_mod, *self.shape, device=self.device)
-
-    def to_dense(self) -> Any:
-        """Which blocks hold a position that is let through, as a tensor of int32, (B, H, blocks of queries, blocks
-        of keys).
-        """
-        (rows, columns), mask = self.BLOCK_SIZE, self.dense()
-        b, h, q, kv = self.shape
-        down, across = math.ceil(q / rows), math.ceil(kv / columns)
-        padded = aten.constant_pad_nd(mask, (0, across * columns - kv, 0, down * rows - q), False)
-        from ... import _dtype
-
-        return padded.view(b, h, down, rows, across, columns).any(5).any(3).to(_dtype.int32)
-
-    def sparsity(self) -> float:
-        """The share of blocks, in percent, that hold no position which is let through."""
-        blocks = self.to_dense()
-        return 100 * (1 - blocks.sum().item() / blocks.numel())
-
-    def numel(self) -> int:
-        return math.prod(self.shape)
-
-    def to(self, device: Any) -> BlockMask:
-        """The same on another device."""
-        return BlockMask(self.mask_mod, self.shape, device, self.BLOCK_SIZE)
-
-    def __getitem__(self, index: Any) -> BlockMask:
-        """The mask of chosen batches or heads."""
-        index = index if isinstance(index, tuple) else (index,)
-        mask = self.dense()[tuple(slice(i, i + 1) if isinstance(i, int) else i for i in index)]
-        return BlockMask(lambda b, h, q, kv: mask[b, h, q, kv], tuple(mask.shape), self.device, self.BLOCK_SIZE)
-
-    def __repr__(self) -> str:
-        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
-
-
-def create_block_mask(
-    mask_mod: Callable[..., Any],
-    B: int | None,
-    H: int | None,
-    Q_LEN: int,
-    KV_LEN: int,
-    device: Any = "cpu",
-    BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
-    _compile: bool = False,
-) -> BlockMask:
-    """The mask of a function of positions, for `flex_attention`."""
-    return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), device, BLOCK_SIZE)
+def _check(query: Any, key: Any, block_mask: BlockMask | None, enable_gqa: bool) -> None:
+    if query.size(-1) != key.size(-1):
+        raise ValueError(
+            f"Expect query and key/value to have the same embedding dimension but got E={query.size(-1)} and "
+            f"E={key.size(-1)}."
+        )
+    if query.size(1) != key.size(1) and not enable_gqa:
+        raise ValueError(
+            f"Expect query and key/value to have the same number of heads but got Hq={query.size(1)} and "
+            f"Hkv={key.size(1)}. Try setting enable_gqa=True for GQA."
+        )
+    batches = query.size(0), key.size(0)
+    if batches[0] != batches[1] and block_mask is None:
+        raise ValueError(
+            "Expect query and key/value to have the same batch size, or non-none block_mask, but got block_mask=None, "
+            f"Bq={batches[0]}, and Bkv={batches[1]}."
+        )
+    if block_mask is None:
+        return
+    if batches[0] != batches[1] and block_mask.shape[0] != batches[0]:
+        raise ValueError(
+            "Expect query and key/value to have the same batch size, or block_mask and query to have the same batch "
+            f"size, but got Bq={batches[0]}, Bkv={batches[1]}, B_block_mask={block_mask.shape[0]}."
+        )
+    q_len, kv_len = query.size(-2), key.size(-2)
+    if block_mask.seq_lengths != (q_len, kv_len):
+        raise ValueError(
+            f"block_mask was created for block_mask.shape={block_mask.shape} but got q_len={q_len} and "
+            f"kv_len={kv_len}. Create a new block mask with the correct length, or, where it is larger and "
+            "mask_mod allows it, crop it to its upper left corner with block_mask._adjust(q_len, kv_len)."
+        )
 
 
 def flex_attention(
@@ -171,12 +121,8 @@ def flex_attention(
     """
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
+    _check(query, key, block_mask, enable_gqa)
     if query.size(1) != key.size(1):
-        if not enable_gqa:
-            raise ValueError(
-                f"Expect query and key/value to have the same number of heads but got Hq={query.size(1)} and "
-                f"Hkv={key.size(1)}. Try setting enable_gqa=True for GQA."
-            )
         groups = query.size(1) // key.size(1)
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(query.size(-1)) if scale is None else scale)

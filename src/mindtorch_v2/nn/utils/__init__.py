@@ -16,6 +16,8 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
@@ -39,10 +41,13 @@ __all__ = [
 
 __getattr__, __dir__ = _lazy_parts(
     __name__,
-    ("_named_member_accessor", "parametrizations", "parametrize", "fusion", "prune", "stateless"),
+    ("_named_member_accessor", "memory_format", "parametrizations", "parametrize", "fusion", "prune", "stateless"),
     dict.fromkeys(
         ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
         "nn.utils.fusion",
+    )
+    | dict.fromkeys(
+        ("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"), "nn.utils.memory_format"
     ),
 )
 

@@ -18,6 +18,7 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "get_worker_info"]
 
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _BaseDataLoaderIter = BaseIterator  # PyTorch's name
 
 
@@ -42,6 +43,8 @@ class DataLoader:
     tensor([1, 2])
     tensor([3])
     """
+
+    _is_complete = False
 
     def __init__(
         self,
@@ -101,6 +104,12 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self._iterator: BaseIterator | None = None
         self._warn_about_workers()
+        self._is_complete = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._is_complete and name in _FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
     @staticmethod
     def _check_numbers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
