@@ -97,9 +97,7 @@ from ._python.functions import compiled_with_cxx11_abi as compiled_with_cxx11_ab
 from ._python.functions import get_num_interop_threads as get_num_interop_threads
 from ._python.functions import get_num_threads as get_num_threads
 from ._python.functions import is_complex as is_complex
-from ._python.functions import is_conj as is_conj
 from ._python.functions import is_floating_point as is_floating_point
-from ._python.functions import is_neg as is_neg
 from ._python.functions import is_storage as is_storage
 from ._python.functions import is_tensor as is_tensor
 from ._python.functions import numel as numel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from .. import _observer
@@ -11,12 +12,39 @@ from .._tensor import Tensor, shallow_alias
 from .node import Node, edge_of, unpack
 from .record import attach, finish_node, store
 
+# runs functions on batched tensors, or says NotImplemented: set by func/_functions.py when something is mapped
+apply_mapped: Any = None
+
+
+class _Products(threading.local):
+    forward = False  # whether the running backward pass is a part of a forward product
+
+
+_products = _Products()
+
+
+def call_for_forward_product(function: Any, *args: Any) -> Any:
+    """Calls a function that runs a backward pass whose own derivative is a forward product: functions that have a
+    `jvp` are asked for it instead of `backward`.
+    """
+    before = _products.forward
+    _products.forward = True
+    try:
+        return function(*args)
+    finally:
+        _products.forward = before
+
 
 class FunctionCtx:
     """What `forward` and `backward` of one call share."""
 
+    in_jvp = False
+    function: Any
+    input_specs: list[Any]  # (shape, type, device) of the inputs that are tensors, for `jvp`
+
     def __init__(self) -> None:
         self.to_save: tuple[Any, ...] = ()
+        self.for_forward: tuple[Any, ...] | None = None
         self.needs_input_grad: tuple[bool, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
@@ -33,7 +61,8 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Accepted for compatibility; forward-mode differentiation is not available."""
+        """Keeps tensors (inputs or outputs, or None) for `jvp`, which finds them in `saved_tensors`."""
+        self.for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Says which inputs `forward` changed in place."""
@@ -49,6 +78,8 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
+        if self.in_jvp and self.for_forward is not None:
+            return self.for_forward
         if self._node is None:
             return tuple(self.to_save)
         return self._node.saved_now()
@@ -93,6 +124,8 @@ class CustomNode(Node):
                 if grad is None and self.specs is not None and self.specs[i] is not None:
                     shape, dtype, _ = self.specs[i]
                     grads[i] = aten.zeros(list(shape), dtype=dtype)
+        if _products.forward and self.function.jvp is not Function.jvp:
+            return _transposed_jvp(self, grads)
         made = self.function.backward(ctx, *grads)
         made = made if isinstance(made, tuple) else (made,)
         if len(made) > len(self.next) and all(m is None for m in made[len(self.next) :]):
@@ -105,9 +138,42 @@ class CustomNode(Node):
         return made
 
 
+def _transposed_jvp(node: CustomNode, grads: list[Any]) -> tuple[Any, ...]:
+    """What `backward` would give, from `jvp`, which is linear in the tangents: so the derivative of this in the
+    direction of tangents is what `jvp` gives for them.
+    """
+    from .engine import run_backward
+
+    ctx = node.ctx
+    tangents: list[Any] = [
+        None
+        if spec is None or (edge is None and not ctx.materialize_grads)
+        else aten.zeros(list(spec[0]), dtype=spec[1], device=spec[2])
+        for spec, edge in zip(ctx.input_specs, node.next)
+    ]
+    wanted = [t.requires_grad_() for t, edge in zip(tangents, node.next) if edge is not None]
+    ctx.in_jvp = True
+    try:
+        made = modes.call_with_grad(True, node.function.jvp, ctx, *tangents)
+    finally:
+        ctx.in_jvp = False
+    outputs = made if isinstance(made, (tuple, list)) else (made,)
+    pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad and g is not None]
+    if not pairs:
+        return tuple(None for _ in node.next)
+    found = iter(
+        run_backward([o for o, _ in pairs], [g for _, g in pairs], True, modes.state.grad, wanted, capture_only=True)
+    )
+    return tuple(None if edge is None else next(found) for edge in node.next)
+
+
 class _FunctionMeta(type):
+    vjp: Any
+
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
+        if "vjp" in attributes and "backward" not in attributes:
+            cls.backward = cls.vjp
         cls._node_class = type(f"{name}Backward", (CustomNode,), {"function": cls})
 
 
@@ -147,6 +213,25 @@ class Function(metaclass=_FunctionMeta):
             "with backward mode AD."
         )
 
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The derivative in the direction of the inputs' tangents (None for what has none), for forward mode."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """(outputs, their batch dimensions) for a batch: `info` has its size and randomness, `in_dims` says where it
+        stands in the arguments, None for those that are the same for all samples.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs `forward` without recording, and ties its outputs to `backward`."""
@@ -160,7 +245,7 @@ class Function(metaclass=_FunctionMeta):
             observer.leave()
 
 
-def _forward(cls: Any, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run_forward(cls: Any, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cls.setup_context is Function.setup_context:
         return cls.forward(ctx, *args, **kwargs)
     out = cls.forward(*args, **kwargs)
@@ -169,11 +254,14 @@ def _forward(cls: Any, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str
 
 
 def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if apply_mapped is not None and (mapped := apply_mapped(cls, args, kwargs)) is not NotImplemented:
+        return mapped
     ctx = FunctionCtx()
+    ctx.function = cls
     edges = tuple(edge_of(a) if isinstance(a, Tensor) else None for a in args)
     recording = modes.state.grad and any(e is not None for e in edges)
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-    out = modes.call_with_grad(False, _forward, cls, ctx, args, kwargs)
+    out = modes.call_with_grad(False, run_forward, cls, ctx, args, kwargs)
     if not recording:
         return out
     single = isinstance(out, Tensor)
@@ -181,6 +269,8 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outputs = [_own_output(t, args, ctx) if isinstance(t, Tensor) else t for t in outputs]
     node = cls._node_class()
     node.ctx = ctx
+    if cls.jvp is not Function.jvp:
+        ctx.input_specs = [(a.shape, a.dtype, a.device) if isinstance(a, Tensor) else None for a in args]
     tensors: list[Any] = [t if isinstance(t, Tensor) else None for t in outputs]
     finish_node(node, edges, tensors, single=False)
     wanted: list[Any] = [
@@ -213,12 +303,13 @@ def _own_output(t: Tensor, args: tuple[Any, ...], ctx: FunctionCtx) -> Tensor:
 
 
 def _save(node: CustomNode, ctx: FunctionCtx, outputs: list[Any]) -> None:
-    values, outputs = [], []
+    """Keeps what `forward` saved. Outputs are kept as aliases without history: the node must not hold itself."""
+    values, positions = [], []
     for t in ctx.to_save:
-        nr = next((i for i, o in enumerate(outputs) if o is t), -1)
+        nr = next((i for i, o in enumerate(outputs) if o is t), -1) if t is not None else -1
         values.append(shallow_alias(t) if nr >= 0 else t)
-        outputs.append(nr)
-    node.saved_outputs = tuple(outputs)
+        positions.append(nr)
+    node.saved_outputs = tuple(positions)
     node.saved_names = tuple(f"saved{i}" for i in range(len(values)))
     ctx.to_save = ()
     store(node, values)

@@ -32,9 +32,7 @@ __all__ = [
     "compiled_with_cxx11_abi",
     "get_num_threads",
     "is_complex",
-    "is_conj",
     "is_floating_point",
-    "is_neg",
     "is_storage",
     "is_tensor",
     "numel",
@@ -89,26 +87,6 @@ def is_complex(input: Tensor) -> bool:
     True
     """
     return input.dtype.is_complex
-
-
-@overridable
-def is_conj(input: Tensor) -> bool:
-    """Whether the tensor is a conjugate that is not computed yet: never, `conj` computes at once.
-
-    >>> torch.is_conj(torch.tensor([1j]).conj())
-    False
-    """
-    return input.is_conj()
-
-
-@overridable
-def is_neg(input: Tensor) -> bool:
-    """Whether the tensor is a negative that is not computed yet: never, negatives are computed at once.
-
-    >>> torch.is_neg(torch.tensor([1j]).conj().imag)
-    False
-    """
-    return input.is_neg()
 
 
 @overridable

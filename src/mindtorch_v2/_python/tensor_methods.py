@@ -25,18 +25,6 @@ def _is_view(self: Tensor) -> bool:
     return self._base is not None
 
 
-@method
-def is_conj(self: Tensor) -> bool:
-    """Whether the tensor is a conjugate that is not computed yet: never, `conj` computes at once."""
-    return False
-
-
-@method
-def is_neg(self: Tensor) -> bool:
-    """Whether the tensor is a negative that is not computed yet: never, negatives are computed at once."""
-    return False
-
-
 # --- conversion
 def _host_array(self: Tensor) -> np.ndarray:
     if self._keys & META:

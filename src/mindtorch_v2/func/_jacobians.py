@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of functions, row by row or column by column."""
+"""Jacobians and Hessians of functions, row by row (`jacrev`) or column by column (`jacfwd`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._autograd.grad_mode import enable_grad
 from .._dispatch import aten
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from ._transforms import _chosen, vjp
+from ._transforms import _chosen, _fresh_inputs, _linear_map, _release, _split, vjp
 
 
 # --- Jacobians
@@ -69,14 +70,44 @@ def _row(product: Callable[..., Any], outputs: Sequence[Any], spec: Any, k: int,
 def jacfwd(
     func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`, as `jacrev` does, and row by row, too: a column would cost two
-    passes.
+    """A function that gives the Jacobian of `func`, as `jacrev` does, but column by column: `func` runs once, and each
+    element of the inputs costs one pass.
 
     >>> torch.func.jacfwd(lambda x: x ** 2)(torch.tensor([1., 2.]))
     tensor([[2., 0.],
             [0., 4.]])
     """
-    return jacrev(func, argnums, has_aux=has_aux)
+
+    @functools.wraps(func, updated=())
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        numbers = _chosen(argnums, args)
+        with enable_grad():
+            inputs = _fresh_inputs([args[n] for n in numbers])
+            given = dict(zip(numbers, inputs))
+            made = func(*[given.get(i, a) for i, a in enumerate(args)], **kwargs)
+            output, aux = _split(made, has_aux, "jacfwd(f)(*args)")
+            flat_out, out_spec = tree_flatten(output)
+            flat_in, in_spec = tree_flatten(inputs)
+            product = _linear_map(flat_out, flat_in)
+            columns = [_columns(product, flat_out, flat_in, k) for k in range(len(flat_in))]
+        rows = [tree_unflatten([c[i] for c in columns], in_spec) for i in range(len(flat_out))]
+        jac = tree_unflatten([row[0] if isinstance(argnums, int) else tuple(row) for row in rows], out_spec)
+        jac, aux = _release((jac, aux), inputs)
+        return (jac, aux) if has_aux else jac
+
+    return jacobian
+
+
+def _columns(product: Callable[..., Any], outputs: Sequence[Any], inputs: Sequence[Any], k: int) -> list[Any]:
+    """The derivatives of every output by the elements of input `k`, (*output, *input)."""
+    shape, found = list(inputs[k].shape), []
+    for j in range(inputs[k].numel()):
+        tangents = [aten.zeros(list(x.shape), dtype=x.dtype, device=x.device) for x in inputs]
+        tangents[k].view(-1)[j] = 1
+        found.append(product(tangents))
+    if not found:
+        return [aten.zeros([*o.shape, *shape], dtype=o.dtype, device=o.device) for o in outputs]
+    return [aten.stack(list(parts), -1).reshape([*o.shape, *shape]) for o, parts in zip(outputs, zip(*found))]
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:

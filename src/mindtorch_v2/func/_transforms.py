@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._autograd.function import call_for_forward_product
 from .._autograd.grad_mode import enable_grad
 from .._dispatch import aten, modes
 from .._tensor import Tensor
@@ -228,7 +229,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             found = _products(flat_out, flat_in, given)
         return tree_unflatten(_release(found, flat_in), in_spec)
 
-    result = _release(output, inputs)
+    result, aux = _release((output, aux), inputs)
     return (result, product, aux) if has_aux else (result, product)
 
 
@@ -262,12 +263,17 @@ def _full_to(x: Any, known: int) -> Any:
 
 
 # --- forward products
-def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-    """The derivative of every output in the direction of the tangents."""
+def _linear_map(outputs: Sequence[Any], inputs: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function of tangents that gives the derivative of every output in their direction, by one backward pass."""
     # backward passes are linear in what they start from; those that take logarithms of it need it to be other than 0
     dummies = [_like(aten.ones_like(_plain(o)).requires_grad_(), o) for o in map(_full, outputs)]
-    back = _gradients([_full(o) for o in outputs], inputs, dummies)
-    return _gradients(back, dummies, [_full(t) for t in tangents])
+    back = call_for_forward_product(_gradients, [_full(o) for o in outputs], inputs, dummies)
+    return lambda tangents: _gradients(back, dummies, [_full(t) for t in tangents])
+
+
+def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """The derivative of every output in the direction of the tangents."""
+    return _linear_map(outputs, inputs)(tangents)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -317,11 +323,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with enable_grad():
         inputs = _fresh_inputs(primals)
         output = func(*inputs)
-    flat_out, spec = tree_flatten(output)
+        flat_out, spec = tree_flatten(output)
+        product = _linear_map(flat_out, tree_leaves(inputs))
 
     def push(*tangents: Any) -> Any:
         with enable_grad():
-            found = _directional(flat_out, tree_leaves(inputs), tree_leaves(tangents))
+            found = product(tree_leaves(tangents))
         return _release(tree_unflatten(found, spec), inputs)
 
     return _release(output, inputs), push

@@ -10,7 +10,7 @@ from .._dispatch import aten, modes
 from .._ops.table import Op
 from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
-from . import _batching
+from . import _batching, _functions
 from . import _batching_layers as _batching_layers  # these register the rules
 from . import _batching_linalg as _batching_linalg
 from . import _batching_rules as _batching_rules
@@ -52,7 +52,7 @@ def _random_without_batch(level: Level, op: Op, args: tuple[Any, ...], run: Call
     return make_batched(aten.stack(drawn), level.id)
 
 
-_batching.paused = _Paused
+_batching.paused = _functions._without_random_rules = _Paused
 
 
 # --- arguments and results

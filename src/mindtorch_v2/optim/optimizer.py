@@ -70,8 +70,7 @@ def _in_scope(optimizer: Any, method: str, function: Callable[..., Any], *args: 
 
 def _with_scope_and_hooks(step: Any) -> Any:
     """Wraps a subclass's `step`: no gradients are recorded (unless it is differentiable), hooks run, and a profile
-    shows
-    `Optimizer.step#<class>.step`."""
+    shows `Optimizer.step#<class>.step`."""
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:

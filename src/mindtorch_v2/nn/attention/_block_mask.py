@@ -162,12 +162,15 @@ class BlockMask:
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
         """The mask of the first queries and keys."""
         rows, columns = math.ceil(new_q_len / self.BLOCK_SIZE[0]), math.ceil(new_kv_len / self.BLOCK_SIZE[1])
-        lists: list[Any] = []
+        lists: dict[str, Any] = {}
         for i in (0, 2):
             count, indices = getattr(self, _NAMES[i]), getattr(self, _NAMES[i + 1])
             cut = None if count is None else _dense(count, indices)[..., :rows, :columns]
-            lists += [None, None] if cut is None else _listed(cut)
-        return BlockMask.from_kv_blocks(*lists, self.BLOCK_SIZE, self.mask_mod, (new_q_len, new_kv_len))
+            if cut is not None:
+                lists[_NAMES[i]], lists[_NAMES[i + 1]] = _listed(cut)
+        return BlockMask.from_kv_blocks(
+            **lists, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod, seq_lengths=(new_q_len, new_kv_len)
+        )
 
     def numel(self) -> int:
         return math.prod(self.shape)
@@ -260,4 +263,4 @@ def create_block_mask(
     cells = padded.view(mask.shape[0], mask.shape[1], down, size[0], across, size[1])
     full, some = cells.all(5).all(3), cells.any(5).any(3)
     lists = (*_listed(some & ~full), *_listed(full))
-    return BlockMask.from_kv_blocks(*lists, size, mask_mod, (Q_LEN, KV_LEN))
+    return BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=size, mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN))

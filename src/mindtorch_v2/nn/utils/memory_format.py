@@ -10,7 +10,8 @@ __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_
 
 
 def _convert(module: Any, memory_format: Any, kinds: tuple[type, ...]) -> Any:
-    if isinstance(module, kinds):
+    is_one: Any = isinstance(module, kinds)
+    if is_one:
         module.weight.data = module.weight.detach().clone().contiguous(memory_format=memory_format)
     for child in module.children():
         _convert(child, memory_format, kinds)
