@@ -17,7 +17,7 @@
 
 #define API __attribute__((visibility("default")))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
-#define MAX_DEVICES 8
+#define MAX_DEVICES 32
 #define MAX_DIMS 8
 #define TICK_NS 20
 

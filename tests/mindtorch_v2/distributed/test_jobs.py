@@ -110,6 +110,14 @@ def test_training_equals_one_process_on_the_joined_batch(run_ranks: Callable[...
     for made in everyone:
         assert made["plain"] == everyone[0]["plain"]  # all processes hold the same weights, bit by bit
         assert "Parameters without a gradient: spare.weight, spare.bias" in made.pop("complaint")
+        torch.manual_seed(0)
+        rows = nn.Embedding(7, 2).weight.detach()
+        for row, gradient in ((0, 1 / 3), (1, 2 / 3), (2, 1.0), (5, 2.0)):
+            rows[row] -= 0.3 * gradient
+        is_sparse, indices, found = made.pop("sparse")
+        assert is_sparse and indices == [[0, 1, 2, 5]]
+        # Sums of three terms and two products, of sizes below 4.
+        np.testing.assert_allclose(found, rows.tolist(), rtol=0, atol=4 * 5 * 2.0**-24)
         for name, values in made.items():
             want = _alone(name not in ("unused", "static"), 2 if name == "accumulated" else 1)
             # Adam divides by the gradient's size, so that an error of one unit in a gradient moves a weight by the

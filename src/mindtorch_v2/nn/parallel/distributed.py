@@ -185,7 +185,7 @@ class DistributedDataParallel(Module, Joinable):
                     if p.grad is None:
                         part.zero_()
                     else:
-                        part.copy_(p.grad)
+                        part.copy_(p.grad.to_dense() if p.grad.is_sparse else p.grad)
                 self._start(bucket)
             self._next += 1
         if self._next == len(self._buckets):
@@ -226,7 +226,9 @@ class DistributedDataParallel(Module, Joinable):
                 for part, p in zip(parts, bucket.parameters()):
                     if id(p) not in with_gradient:
                         continue
-                    if p.grad is not None:
+                    if p.grad is not None and p.grad.is_sparse:  # with the rows that are not zero
+                        p.grad = part.view(p.shape).to_sparse(1)
+                    elif p.grad is not None:
                         p.grad.copy_(part.view(p.shape))
                     else:
                         p.grad = part.view(p.shape).to(p.dtype).clone()

@@ -70,6 +70,13 @@ made = {
     "hook": train(hook=default_hooks.allreduce_hook),
     "half": train(hook=default_hooks.fp16_compress_hook),
 }
+torch.manual_seed(0)
+rows = DistributedDataParallel(nn.Embedding(7, 2, sparse=True))
+optimizer = torch.optim.SGD(rows.parameters(), lr=0.3)
+(rows(torch.tensor([rank, 5])) * (rank + 1)).sum().backward()
+optimizer.step()
+gradient = rows.module.weight.grad
+made["sparse"] = [gradient.is_sparse, gradient.coalesce().indices().tolist(), rows.module.weight.tolist()]
 net = Net()
 try:
     model = DistributedDataParallel(net)
