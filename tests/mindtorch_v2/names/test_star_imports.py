@@ -50,3 +50,9 @@ def test_calls_of_modules_have_pytorchs_inner_names():
     layer.register_forward_hook(lambda module, args, output: output * 0)
     assert layer._call_impl(torch.ones(2)).tolist() == layer._wrapped_call_impl(torch.ones(2)).tolist() == [0.0, 0.0]
     assert torch.nn.functional.has_torch_function_unary(layer) is False
+
+
+def test_private_names_that_transformers_imports_at_its_start():
+    from mindtorch_v2.nn.attention.flex_attention import _DEFAULT_SPARSE_BLOCK_SIZE, BlockMask
+
+    assert _DEFAULT_SPARSE_BLOCK_SIZE == 128 and callable(BlockMask)

@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 
 from ..._dispatch import aten
 from ..._tensor import Tensor
-from ._block_mask import BlockMask, _positions, create_block_mask, create_mask, noop_mask
+from ._block_mask import (
+    _DEFAULT_SPARSE_BLOCK_SIZE,  # noqa: F401 - transformers imports it from here
+    BlockMask,
+    _positions,
+    create_block_mask,
+    create_mask,
+    noop_mask,
+)
 
 __all__ = [
     "AuxOutput",
