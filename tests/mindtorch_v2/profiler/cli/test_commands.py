@@ -40,7 +40,7 @@ def test_help_fits_a_screen_and_shows_an_example(tool, monkeypatch):
         (("show", "nowhere.json"), "No such file"),
         (("convert", "a", "b.doc"), "the ending is none of"),
         (("run",), "no program to run"),
-        (("run", "--wait", "x", "a.py"), "no number of steps"),
+        (("run", "--wait", "x", "a.py"), "not a number of steps"),
         (("run", "nowhere.py"), "can't open file"),
         (("completion", "fish"), "invalid choice"),
     ],
