@@ -44,6 +44,9 @@ FORWARD: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
     "sigmoid": ((), _sigmoid),
     "silu": ((), lambda x: x * _sigmoid(x)),
     "gelu": (("none",), lambda x: x * _phi(x)),
+    "leaky_relu": ((0.1,), lambda x: np.where(x > 0, x, 0.1 * x)),
+    "hardtanh": ((-0.5, 0.25), lambda x: np.clip(x, -0.5, 0.25)),
+    "hardswish": ((), lambda x: x * np.clip(x + 3, 0, 6) / 6),
 }
 SLOPES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
     "threshold_backward": ((0.5,), lambda x: x > 0.5),
@@ -51,6 +54,9 @@ SLOPES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
     "tanh_backward": ((), lambda y: 1 - y * y),
     "silu_backward": ((), lambda x: _sigmoid(x) * (1 + x * (1 - _sigmoid(x)))),
     "gelu_backward": (("none",), lambda x: _phi(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
+    "leaky_relu_backward": ((0.1, False), lambda x: np.where(x > 0, 1, 0.1)),
+    "hardtanh_backward": ((-0.5, 0.25), lambda x: (x > -0.5) & (x < 0.25)),
+    "hardswish_backward": ((), lambda x: np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))),
 }
 
 
@@ -72,6 +78,29 @@ def test_gradients_of_activations(run: Run, dtype: str, shape: Any) -> None:
     for op, (args, slope) in SLOPES.items():
         close(run(op, g, x, *args), g * slope(wide), dtype)
     close(run("gelu_backward", g, x, "tanh"), g * _tanh_gelu_slope(wide), dtype, units=64)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(3,), (5, 7), (3, 400)])
+def test_gradients_of_activations_that_are_summed(run: Run, dtype: str, shape: Any) -> None:
+    x, g = random_array(shape, dtype), np.broadcast_to(np.asarray(1.5, dtype), shape)
+    for op, (args, slope) in SLOPES.items():
+        close(run(op, g, x, *args), 1.5 * slope(x.astype(np.float64)), dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_limits_of_activations_in_parts(run: Run, dtype: str) -> None:
+    x = np.array([np.nan, -np.inf, -7, -3, -0.0, 3, 7, np.inf], dtype)
+    g = np.arange(1, 9, dtype=dtype)
+    np.testing.assert_array_equal(run("hardtanh", x, -3, 3), [np.nan, -3, -3, -3, 0, 3, 3, 3])
+    np.testing.assert_array_equal(run("hardtanh", x, 3, -3), [np.nan, -3, -3, -3, -3, -3, -3, -3])
+    np.testing.assert_array_equal(run("leaky_relu", x, -2.0), [np.nan, np.inf, 14, 6, 0, 3, 7, np.inf])
+    np.testing.assert_array_equal(run("hardtanh_backward", g, x, -3, 3)[1:], [0, 0, 0, 5, 0, 0, 0])
+    np.testing.assert_array_equal(run("hardswish_backward", g, x)[1:], [0, 0, 0, 2.5, 6, 7, 8])
+    np.testing.assert_array_equal(run("leaky_relu_backward", g, x, 2.0, True)[1:], [4, 6, 8, 10, 6, 7, 8])
+    y = x.copy()
+    run("hardtanh_", y, -1, 6)
+    np.testing.assert_array_equal(y, [np.nan, -1, -1, -1, 0, 3, 6, 6])
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -4,8 +4,12 @@
 typedef struct {
     const void *a, *b;
     void *out;
-    double number;
+    double number, second;
 } Elementwise;
+
+typedef struct {
+    double number, second;
+} Numbers;
 
 #define LOOPS "activations.inc"
 #include "each_type.h"
@@ -26,9 +30,10 @@ static bool has_rows(const Array *a)
 }
 
 /* Runs the loop over arrays of one shape; where one of them is not contiguous, row by row. `b` may be NULL. */
-static void start(const Loops *loops, const Array *a, const Array *b, const Array *out, double number)
+static void start(const Loops *loops, const Array *a, const Array *b, const Array *out, Numbers numbers)
 {
-    Elementwise job = {.a = a->data, .b = b ? b->data : NULL, .out = out->data, .number = number};
+    Elementwise job = {
+        .a = a->data, .b = b ? b->data : NULL, .out = out->data, .number = numbers.number, .second = numbers.second};
     loop_function loop = loops->loop(a->type);
     if (a->contiguous && out->contiguous && (b == NULL || b->contiguous)) {
         run_loop(loop, &job, a->size, a->type == 'f' ? loops->cost_single : loops->cost_double);
@@ -43,7 +48,7 @@ static void start(const Loops *loops, const Array *a, const Array *b, const Arra
 }
 
 /* out = f(x), or x = f(x) */
-static PyObject *one_operand(const Loops *loops, PyObject *object, bool in_place)
+static PyObject *one_operand_with(const Loops *loops, PyObject *object, bool in_place, Numbers numbers)
 {
     Arrays all = {.count = 0};
     Array x, out;
@@ -57,24 +62,56 @@ static PyObject *one_operand(const Loops *loops, PyObject *object, bool in_place
             result = array_new(&all, &out, x.ndim, x.shape, x.type, false);
         }
         if (result != NULL)
-            start(loops, &x, NULL, &out, 0);
+            start(loops, &x, NULL, &out, numbers);
     }
     arrays_close(&all);
     return result;
 }
 
+static PyObject *one_operand(const Loops *loops, PyObject *object, bool in_place)
+{
+    return one_operand_with(loops, object, in_place, (Numbers){0});
+}
+
+/* Whether all elements are one number in memory, as in the gradient of a sum. */
+static bool is_one_number(const Array *a)
+{
+    if ((a->type != 'f' && a->type != 'd') || a->size == 0 || (uintptr_t)a->data % (uintptr_t)a->itemsize != 0)
+        return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->strides[i] != 0 && a->shape[i] > 1)
+            return false;
+    return true;
+}
+
+/* out = the number of `from` in every element */
+static void spread(const Array *from, Array *out)
+{
+    if (from->type == 'f')
+        for (Py_ssize_t i = 0; i < out->size; i++)
+            ((float *)out->data)[i] = *(const float *)from->data;
+    else
+        for (Py_ssize_t i = 0; i < out->size; i++)
+            ((double *)out->data)[i] = *(const double *)from->data;
+}
+
 /* out = f(a, b): of gradients, `a` is the gradient of the result and `b` what the forward pass kept */
-static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObject *kept_object, double number)
+static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObject *kept_object, Numbers numbers)
 {
     Arrays all = {.count = 0};
     Array g, kept, out;
     PyObject *result = DECLINED;
     array_open(&all, &g, gradient_object, false);
     array_open(&all, &kept, kept_object, false);
-    if (!all.failed && has_rows(&g) && has_rows(&kept) && kept.type == g.type && same_shape(&kept, &g)) {
+    bool one = !all.failed && !has_rows(&g) && is_one_number(&g);
+    if (!all.failed && (one || has_rows(&g)) && has_rows(&kept) && kept.type == g.type && same_shape(&kept, &g)) {
         result = array_new(&all, &out, g.ndim, g.shape, g.type, false);
+        if (result != NULL && one) {
+            spread(&g, &out);
+            g = out;
+        }
         if (result != NULL)
-            start(loops, &g, &kept, &out, number);
+            start(loops, &g, &kept, &out, numbers);
     }
     arrays_close(&all);
     return result;
@@ -99,7 +136,7 @@ static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObjec
     static PyObject *name##_kernel(PyObject *const *args, Py_ssize_t count)                                            \
     {                                                                                                                  \
         (void)count;                                                                                                   \
-        return gradient(&name##_loops, args[0], args[1], 0);                                                           \
+        return gradient(&name##_loops, args[0], args[1], (Numbers){0});                                                \
     }
 
 COSTS(relu, 0.3, 0.6)
@@ -114,6 +151,12 @@ COSTS(tanh_backward, 0.4, 0.8)
 COSTS(silu_backward, 1.2, 3)
 COSTS(gelu_backward, 2, 27)
 COSTS(gelu_tanh_backward, 1.5, 3)
+COSTS(leaky_relu, 0.3, 0.6)
+COSTS(hardtanh, 0.3, 0.6)
+COSTS(hardswish, 0.4, 0.8)
+COSTS(leaky_relu_backward, 0.4, 0.8)
+COSTS(hardtanh_backward, 0.4, 0.8)
+COSTS(hardswish_backward, 0.5, 1)
 
 OUT_OF_PLACE(exp)
 OUT_OF_PLACE(relu)
@@ -125,6 +168,8 @@ IN_PLACE(silu)
 GRADIENT(sigmoid_backward)
 GRADIENT(tanh_backward)
 GRADIENT(silu_backward)
+OUT_OF_PLACE(hardswish)
+GRADIENT(hardswish_backward)
 
 /* 0 for gelu's exact form, 1 for the tanh form, -1 for what is neither. */
 static int gelu_form(PyObject *word)
@@ -147,14 +192,64 @@ static PyObject *gelu_backward_kernel(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
     int form = gelu_form(args[2]);
-    return form < 0 ? DECLINED : gradient(form ? &gelu_tanh_backward_loops : &gelu_backward_loops, args[0], args[1], 0);
+    return form < 0 ? DECLINED
+                    : gradient(form ? &gelu_tanh_backward_loops : &gelu_backward_loops, args[0], args[1], (Numbers){0});
 }
 
 static PyObject *threshold_backward_kernel(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
     double threshold;
-    return as_double(args[2], &threshold) ? gradient(&threshold_backward_loops, args[0], args[1], threshold) : DECLINED;
+    return as_double(args[2], &threshold)
+               ? gradient(&threshold_backward_loops, args[0], args[1], (Numbers){.number = threshold})
+               : DECLINED;
+}
+
+/* leaky_relu(x, slope) */
+static PyObject *leaky_relu_kernel(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    Numbers numbers = {0};
+    return as_double(args[1], &numbers.number) ? one_operand_with(&leaky_relu_loops, args[0], false, numbers)
+                                               : DECLINED;
+}
+
+/* leaky_relu_backward(gradient, x, slope, whether x is the result): for that the slope has to be positive */
+static PyObject *leaky_relu_backward_kernel(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    Numbers numbers = {0};
+    bool fits = as_double(args[2], &numbers.number) && (args[3] == Py_False || numbers.number >= 0);
+    return fits ? gradient(&leaky_relu_backward_loops, args[0], args[1], numbers) : DECLINED;
+}
+
+/* hardtanh(x, low, high) */
+static PyObject *hardtanh(PyObject *const *args, bool in_place)
+{
+    Numbers numbers = {0};
+    bool fits = as_double(args[1], &numbers.number) && as_double(args[2], &numbers.second);
+    return fits ? one_operand_with(&hardtanh_loops, args[0], in_place, numbers) : DECLINED;
+}
+
+static PyObject *hardtanh_kernel(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    return hardtanh(args, false);
+}
+
+static PyObject *hardtanh_in_place(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    return hardtanh(args, true);
+}
+
+/* hardtanh_backward(gradient, x, low, high) */
+static PyObject *hardtanh_backward_kernel(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    Numbers numbers = {0};
+    bool fits = as_double(args[2], &numbers.number) && as_double(args[3], &numbers.second);
+    return fits ? gradient(&hardtanh_backward_loops, args[0], args[1], numbers) : DECLINED;
 }
 
 const KernelEntry ACTIVATION_KERNELS[] = {
@@ -171,5 +266,12 @@ const KernelEntry ACTIVATION_KERNELS[] = {
     {"sigmoid_backward", sigmoid_backward_kernel, 2},
     {"tanh_backward", tanh_backward_kernel, 2},
     {"silu_backward", silu_backward_kernel, 2},
+    {"leaky_relu", leaky_relu_kernel, 2},
+    {"leaky_relu_backward", leaky_relu_backward_kernel, 4},
+    {"hardtanh", hardtanh_kernel, 3},
+    {"hardtanh_", hardtanh_in_place, 3},
+    {"hardtanh_backward", hardtanh_backward_kernel, 4},
+    {"hardswish", hardswish_kernel, 1},
+    {"hardswish_backward", hardswish_backward_kernel, 2},
     {NULL, NULL, 0},
 };
