@@ -138,3 +138,40 @@ def test_the_environment_sets_the_number_of_threads(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert _native._default_threads() == wanted
+
+
+@pytest.mark.skipif(not _native.available(), reason="needs the native kernels")
+@pytest.mark.parametrize(
+    ("sizes", "itemsize", "left_to_blas"),
+    [
+        ((1024, 1024, 1024), 4, True),
+        ((1024, 1024, 1024), 8, False),
+        ((1024, 2048, 1024), 8, True),  # 2147 million multiplications
+        ((600, 600, 600), 4, False),  # 216 million multiplications
+        ((700, 700, 700), 4, True),  # 343 million
+        ((4096, 320, 256), 8, False),
+        ((16, 1024, 1024), 4, False),
+        ((16, 1024, 1024), 8, True),  # 256 by 1024 float64 of the second matrix are 2 MB
+        ((512, 1024, 1024), 8, True),
+        ((513, 1024, 1024), 8, False),  # enough rows to make up for packing it
+        ((16, 512, 1024), 8, False),  # 1 MB
+        ((16, 513, 1024), 8, True),
+        ((16, 4096, 64), 8, False),
+        ((1024, 16, 1024), 4, True),  # half of each line of 32 would be padding
+        ((1024, 25, 64), 4, True),
+        ((1024, 26, 64), 4, False),
+        ((1024, 16, 1024), 8, False),  # lines of 16
+        ((1024, 12, 64), 8, True),
+        ((1024, 13, 64), 8, False),
+        ((64, 64, 64), 4, False),
+    ],
+    ids=str,
+)
+def test_products_left_to_an_openblas_that_uses_avx512(
+    sizes: tuple[int, int, int], itemsize: int, left_to_blas: bool
+) -> None:
+    uses_blas = _native._kernels.uses_blas
+    for core in ("SkylakeX", "SKYLAKEX", "Cooperlake", "SapphireRapids"):
+        assert uses_blas(core, *sizes, itemsize) is left_to_blas
+    for core in ("Haswell", "Zen", "Skylake", "Prescott", "", None):
+        assert uses_blas(core, *sizes, itemsize) is False

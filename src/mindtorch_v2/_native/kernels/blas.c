@@ -16,23 +16,34 @@ typedef void (*gemm_d_32)(int, int, int, int, int, int, double, const double *, 
                           double *, int);
 
 static const struct {
-    const char *sgemm, *dgemm, *set_threads;
+    const char *sgemm, *dgemm, *set_threads, *core;
     bool wide;
 } NAMES[] = {
-    {"scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_openblas_set_num_threads64_", true},
-    {"cblas_sgemm64_", "cblas_dgemm64_", "openblas_set_num_threads64_", true},
-    {"scipy_cblas_sgemm", "scipy_cblas_dgemm", "scipy_openblas_set_num_threads", false},
-    {"cblas_sgemm", "cblas_dgemm", "openblas_set_num_threads", false},
+    {"scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_openblas_set_num_threads64_",
+     "scipy_openblas_get_corename64_", true},
+    {"cblas_sgemm64_", "cblas_dgemm64_", "openblas_set_num_threads64_", "openblas_get_corename64_", true},
+    {"scipy_cblas_sgemm", "scipy_cblas_dgemm", "scipy_openblas_set_num_threads", "scipy_openblas_get_corename", false},
+    {"cblas_sgemm", "cblas_dgemm", "openblas_set_num_threads", "openblas_get_corename", false},
 };
 
 static struct {
     void *sgemm, *dgemm;
     bool wide;
+    bool wide_core; /* its kernels use AVX-512 */
 } blas;
 
 static void *symbol(void *library, const char *name)
 {
     return dlsym(library, name);
+}
+
+/* Whether the library, asked by the function of this name if it has one, has chosen kernels for AVX-512. */
+static bool has_wide_core(void *library, const char *name)
+{
+    void *found = symbol(library, name);
+    const char *(*core)(void);
+    memcpy(&core, &found, sizeof found);
+    return found != NULL && core_is_wide(core());
 }
 
 bool blas_load(const char *path)
@@ -46,6 +57,7 @@ bool blas_load(const char *path)
         if (sgemm == NULL || dgemm == NULL || set == NULL)
             continue;
         blas.wide = NAMES[i].wide;
+        blas.wide_core = has_wide_core(library, NAMES[i].core);
         blas.dgemm = dgemm;
         blas.sgemm = sgemm;
         void (*set_threads)(int);
@@ -64,7 +76,8 @@ bool blas_ready(void)
 
 #ifdef MINDTORCH_X86
 #define TRY_WIDE(own)                                                                                                  \
-    if (machine == MACHINE_AVX512 && own(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))                        \
+    if (machine == MACHINE_AVX512 && !(blas.wide_core && blas_is_faster(m, n, k, sizeof *a))                           \
+        && own(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))                                                  \
         return;
 #else
 #define TRY_WIDE(own)

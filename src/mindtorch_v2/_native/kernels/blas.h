@@ -1,5 +1,6 @@
-/* Matrix products inside native loops: on machines with AVX-512 those of gemm.c, on others those of the BLAS library
-   that numpy has already loaded into the process.
+/* Matrix products inside native loops: on machines with AVX-512 those of gemm.c, but for the sizes at which a BLAS
+   library that uses AVX-512 as well is faster; else those of the BLAS library that numpy has already loaded into the
+   process.
 
    Row-major throughout. A kernel that needs products declines where `blas_ready()` is false. */
 #ifndef MINDTORCH_BLAS_H
@@ -26,5 +27,11 @@ bool wide_gemm_f(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n,
 bool wide_gemm_d(bool transpose_a, bool transpose_b, Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha,
                  const double *a, Py_ssize_t lda, const double *b, Py_ssize_t ldb, double beta, double *c,
                  Py_ssize_t ldc);
+
+/* Whether OpenBLAS's kernels of this name (NULL: not known) use AVX-512. Its "Zen" ones do not. */
+bool core_is_wide(const char *core);
+
+/* Whether such kernels take less time for a product of (m, k) by (k, n) than those above. */
+bool blas_is_faster(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, size_t itemsize);
 
 #endif

@@ -85,9 +85,22 @@ static PyObject *load_blas(PyObject *module, PyObject *path)
     return PyBool_FromLong(found);
 }
 
+static PyObject *uses_blas(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *core;
+    Py_ssize_t m, n, k, itemsize;
+    if (!PyArg_ParseTuple(args, "znnnn", &core, &m, &n, &k, &itemsize))
+        return NULL;
+    return PyBool_FromLong(core_is_wide(core) && blas_is_faster(m, n, k, (size_t)itemsize));
+}
+
 static PyMethodDef methods[] = {
     {"load_blas", load_blas, METH_O,
      "Takes matrix products from the loaded library at this path; False where it has none."},
+    {"uses_blas", uses_blas, METH_VARARGS,
+     "uses_blas(core, m, n, k, itemsize): whether a machine with AVX-512 leaves this product to an OpenBLAS whose "
+     "kernels have this name (None: not known)."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "How many threads share a long loop."},
     {"set_num_threads", set_num_threads, METH_O, "Sets how many threads share a long loop."},
     {NULL, NULL, 0, NULL},

@@ -79,7 +79,7 @@ static void cut(Product *job, Py_ssize_t batches)
         job->piece = LEAST_PIECE;
     if (job->piece * threads > whole)
         job->piece = (whole + threads - 1) / threads;
-    if (batches >= 2 * threads)
+    if (threads == 1 || batches >= 2 * threads)
         job->piece = whole;
     job->piece = (job->piece + PIECE_STEP - 1) / PIECE_STEP * PIECE_STEP;
     job->pieces = (whole + job->piece - 1) / job->piece;
