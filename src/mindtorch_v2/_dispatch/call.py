@@ -18,6 +18,7 @@ from .._ops.table import Op
 from .._tensor import Tensor
 from . import modes, overrides
 from .dispatcher import dispatch_below_autograd, dispatch_with_keyset
+from .outputs import counting_from_zero
 from .plan import CallPlan
 from .resolve import key_of_device
 
@@ -45,9 +46,14 @@ def _entry(op: Op, form: str) -> Callable[..., Any]:
     return dispatch_below_autograd if below else dispatch_with_keyset
 
 
+def _function_of(plan: CallPlan) -> Callable[..., Any] | None:
+    """What runs a composite while nobody watches."""
+    return counting_from_zero(plan.function) if plan.function is not None and plan.makes_new else plan.function
+
+
 def _factory(plan: CallPlan, form: str) -> Runner:
     """Calls without tensors: their device chooses the kernel."""
-    op, function, entry = plan.op, plan.function, _entry(plan.op, form)
+    op, function, entry = plan.op, _function_of(plan), _entry(plan.op, form)
     position = next((i for i, p in enumerate(op.schema.params) if p.type == "Device"), -1) if op.is_factory else -1
 
     def run(args: tuple[Any, ...]) -> Any:
@@ -64,7 +70,7 @@ def _factory(plan: CallPlan, form: str) -> Runner:
 
 def _composite(plan: CallPlan, form: str) -> Runner:
     """Calls that are nothing but their steps, which look at the tensors themselves."""
-    op, function, keys_of = plan.op, plan.function, _key_reader(plan)
+    op, function, keys_of = plan.op, _function_of(plan), _key_reader(plan)
     entry = _entry(op, form)
     assert function is not None
 

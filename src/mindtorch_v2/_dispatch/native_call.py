@@ -129,6 +129,7 @@ def native_call(plan: CallPlan, names: list[str], form: str, function: Any) -> A
         has_steps=plan.has_steps,
         steps=None if plan.steps is None else _steps(plan.steps),
         below_autograd=plan.below_autograd,
+        makes_new=plan.makes_new,
         enters_below=form == "function" and op.is_factory and op.family in ("creation", "random"),
         has_sequence_id=op.has_sequence_id,
         gradient=None if plan.gradient is None else _gradient(plan.gradient, op.derivative),

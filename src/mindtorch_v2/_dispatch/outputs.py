@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _storage
-from .._keys import INFERENCE
+from .._keys import GRAD, INFERENCE
 from .._ops.table import Op
 from .._tensor import Tensor
 
@@ -31,6 +31,22 @@ def watch_outputs(op: Op, observer: Any, out: Any) -> None:
     elif out is not None:
         for t in flat_tensors((out,) if out.__class__ is list else tuple(out) if isinstance(out, tuple) else ()):
             _storage.watch(t, observer)
+
+
+def counting_from_zero(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A composite whose new result has version 0, whatever ops filled it: nobody saw the tensor before.
+
+    A result that shares memory with an argument, or whose making was recorded for autograd, stays as it is.
+    """
+
+    def run(*args: Any) -> Any:
+        out = kernel(*args)
+        storage = out._storage if isinstance(out, Tensor) and not out._keys & GRAD else None
+        if storage is not None and storage.version and all(t._storage is not storage for t in flat_tensors(args)):
+            storage.version = 0
+        return out
+
+    return run
 
 
 def mark_inference(op: Op, out: Any) -> None:

@@ -138,12 +138,18 @@ class CallPlan:
     steps: Steps | None  # those steps as data, where they go around the one kernel
     # a composite whose steps record nothing: it has a derivative, or none and says so
     below_autograd: bool
+    makes_new: bool  # other ops fill the new memory of its result: their writes are not counted as the tensor's
     gradient: GradientPlan | None
 
     @property
     def positional(self) -> int:
         """How many arguments may be given by position."""
         return sum(not a.keyword_only for a in self.arguments)
+
+
+def _makes_new(op: Op) -> bool:
+    is_made_of_others = op.name in COMPOSITES or op.name in STEPWISE
+    return is_made_of_others and op.event.startswith("aten::") and op.schema.returns == ("Tensor",) and not op.writes
 
 
 def plan_of(op: Op) -> CallPlan:
@@ -229,6 +235,7 @@ class _Maker:
             has_steps=op.name in STEPWISE or op.name in STEPS or self.function is not None,
             steps=STEPS.get(op.name),
             below_autograd=op.name in COMPOSITES and (op.derivative is not None or op.is_opaque),
+            makes_new=_makes_new(op),
             gradient=self._gradient(),
         )
 

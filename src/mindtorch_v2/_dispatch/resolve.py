@@ -13,7 +13,7 @@ from . import modes
 from .families import load_family
 from .loading import call_as_loading
 from .on_arrays import on_arrays
-from .outputs import flat_tensors
+from .outputs import counting_from_zero, flat_tensors
 from .plan import plan_of
 from .registry import COMPOSITES, KERNELS, STEPS, STEPWISE
 from .steps import with_steps
@@ -59,6 +59,8 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
         return _mixed_devices(op, key, args)
     if op.name in STEPWISE:
         boxed = _in_steps(STEPWISE[op.name], boxed, key in (CPU, META) or getattr(boxed, "wants_steps", False))
+    if plan_of(op).makes_new:
+        boxed = counting_from_zero(boxed)
     if op.name in STEPS and not op.is_composite:
         boxed = with_steps(STEPS[op.name], boxed, allocates=not (op.is_view or op.writes))
     if key == CPU:

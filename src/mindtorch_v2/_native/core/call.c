@@ -236,6 +236,27 @@ static bool is_argument(const Call *call, const Arguments *arguments, PyObject *
     return false;
 }
 
+static bool shares_memory_with_any(const Tensor *made, PyObject *given)
+{
+    if (!PyList_Check(given) && !PyTuple_Check(given))
+        return shares_memory(made, given);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); i++)
+        if (shares_memory_with_any(made, PySequence_Fast_GET_ITEM(given, i)))
+            return true;
+    return false;
+}
+
+/* The writes by which a call filled new memory are not counted: nobody saw it before. */
+static void count_from_zero(const Call *call, const Arguments *arguments, const Tensor *made)
+{
+    if (made->storage == Py_None || !storage_was_written(made->storage) || PyLong_AsLong(made->keys) & KEY_GRAD)
+        return;
+    for (int i = 0; i < call->count; i++)
+        if (shares_memory_with_any(made, arguments->bound[i]))
+            return;
+    storage_count_from_zero(made->storage);
+}
+
 /* The steps of a composite that has a derivative, or says so, record nothing themselves. */
 static PyObject *run_on_tensors(const Call *call, Arguments *arguments)
 {
@@ -248,6 +269,8 @@ static PyObject *run_on_tensors(const Call *call, Arguments *arguments)
     Py_DECREF(kernel);
     if (below && restore_grad(before) < 0)
         Py_CLEAR(made);
+    if (made && call->makes_new && is_tensor(made))
+        count_from_zero(call, arguments, (const Tensor *)made);
     bool is_watched = made && arguments->observed && arguments->core->watches_memory && !call->composite
                       && !call->is_view && !call->writes;
     if (made

@@ -100,7 +100,8 @@ typedef struct {
     int loop;             /* which loop of loops.c computes a few elements; 0: none */
     unsigned casting;     /* parameters of one type, as bits */
     PyObject *tuple_type; /* of several outputs; NULL for a plain tuple */
-    bool wants_inexact, joins, is_view, is_graph_view, writes, has_steps, below_autograd, enters_below, has_sequence_id;
+    bool wants_inexact, joins, is_view, is_graph_view, writes, has_steps, below_autograd, makes_new, enters_below,
+        has_sequence_id;
     Gradient gradient;
     Steps steps;
 } Call;

@@ -73,19 +73,18 @@ static int read_parts(Call *made, PyObject *params, PyObject *gradient, PyObject
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *words[] = {
-        "function",  "op",          "unseeded",   "generator",      "kernel",       "direct",
-        "composite", "params",      "positional", "lead",           "casting",      "wants_inexact",
-        "makes",     "result_type", "tuple_type", "joins",          "is_view",      "is_graph_view",
-        "writes",    "has_steps",   "steps",      "below_autograd", "enters_below", "has_sequence_id",
-        "gradient",  "loop",        NULL};
+        "function",       "op",         "unseeded",     "generator",       "kernel",        "direct",    "composite",
+        "params",         "positional", "lead",         "casting",         "wants_inexact", "makes",     "result_type",
+        "tuple_type",     "joins",      "is_view",      "is_graph_view",   "writes",        "has_steps", "steps",
+        "below_autograd", "makes_new",  "enters_below", "has_sequence_id", "gradient",      "loop",      NULL};
     PyObject *function, *op, *unseeded, *kernel, *direct, *composite, *params, *tuple_type, *steps, *gradient;
-    int generator, positional, lead, inexact, makes, result, joins, view, graph_view, writes, has_steps, below, enters,
-        has_sequence_id, loop;
+    int generator, positional, lead, inexact, makes, result, joins, view, graph_view, writes, has_steps, below, new,
+        enters, has_sequence_id, loop;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOiOOOO!iiIpiiOpppppOpppOi", words, &function, &op, &unseeded,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOiOOOO!iiIpiiOpppppOppppOi", words, &function, &op, &unseeded,
                                      &generator, &kernel, &direct, &composite, &PyTuple_Type, &params, &positional,
                                      &lead, &casting, &inexact, &makes, &result, &tuple_type, &joins, &view,
-                                     &graph_view, &writes, &has_steps, &steps, &below, &enters, &has_sequence_id,
+                                     &graph_view, &writes, &has_steps, &steps, &below, &new, &enters, &has_sequence_id,
                                      &gradient, &loop))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
@@ -117,6 +116,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     made->writes = writes;
     made->has_steps = has_steps;
     made->below_autograd = below;
+    made->makes_new = new;
     made->enters_below = enters;
     made->has_sequence_id = has_sequence_id;
     made->loop = loop;

@@ -17,6 +17,17 @@ PyObject *storage_make(void)
     return storage_new(&Storage_Type, NULL, NULL);
 }
 
+/* Whether in-place writes were counted. */
+bool storage_was_written(const PyObject *storage)
+{
+    return ((const Storage *)storage)->version != zero;
+}
+
+void storage_count_from_zero(PyObject *storage)
+{
+    Py_SETREF(((Storage *)storage)->version, Py_NewRef(zero));
+}
+
 static void storage_dealloc(Storage *self)
 {
     Py_XDECREF(self->version);

@@ -41,6 +41,8 @@ int storage_setup(void);
 Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype); /* takes no references */
 Node *node_of(PyTypeObject *type);
 PyObject *storage_make(void);
+bool storage_was_written(const PyObject *storage);
+void storage_count_from_zero(PyObject *storage);
 PyObject *tensors_alive(PyObject *module, PyObject *ignored);
 int views_require_grad(
     Tensor *base); /* views that live require a gradient since their base does; -1 with an error set */
