@@ -43,7 +43,7 @@ def run(
     if work_module._dropped:
         work_module.sweep()
     engine = None if on_device is None else found.engine_for(tensors)
-    text = _described(name, detail, len(tensors) > 4, *[(t.shape, t.dtype) for t in tensors[:4]])
+    text = described(name, tensors, detail)
     between_two = name in _BETWEEN_TWO
     number = -1 if between_two else found.number
     entry = _status.begin(text, same_for_all or text, number, found.in_words)
@@ -78,9 +78,14 @@ def run(
     return None
 
 
+def described(name: str, tensors: list[Tensor], detail: str = "") -> str:
+    """The communication as errors write it, from the shapes and types of the first tensors."""
+    return _described(name, detail, len(tensors) > 4, *[(t.shape, t.dtype) for t in tensors[:4]])
+
+
 @lru_cache(4096)
 def _described(name: str, detail: str, more: bool, *tensors: tuple[Any, Any]) -> str:
-    """The communication as errors write it, from the shapes and types of the first tensors."""
+    """The same, made once."""
     sizes = [f"{list(shape)} {dtype}" for shape, dtype in tensors] + ["..."] * more
     return f"{name}({', '.join(sizes)}){detail}"
 

@@ -23,6 +23,7 @@ from . import _supervisor
 
 _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of collectives
 _HEAD = struct.Struct("<qIii")  # key of the collective, checksum of what it is, 1 if done, length of the text
+_KEY, _DONE = struct.Struct("<qI"), 12  # the beginning of a note, and where it says that it is done
 _COUNT_BITS = 28  # of a key: which collective of its group it is; above them stands the group's number
 _SIZE = _SLOT * (1 + _HISTORY)
 _PID = "process-"  # of the names of files that hold a rank's process id
@@ -42,7 +43,7 @@ class Entry(NamedTuple):
     def finish(self) -> None:
         """Notes that it is done."""
         if _board is not None:
-            _board[12:16] = b"\x01\0\0\0"
+            _board[_DONE] = 1  # the least byte of a number that was 0
 
 
 _board: mmap.mmap | None = None
@@ -108,13 +109,10 @@ def begin(description: str, same_for_all: str, group: int = -1, of: str = "") ->
     communication between two processes; `of` is how errors name the group.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     text, signature, encoded = _described(description, same_for_all, frame.f_code.co_filename, frame.f_lineno)
-    key = 0
-    if group >= 0:
-        _counts[group] = count = _counts.get(group, 0) + 1
-        key = group << _COUNT_BITS | count & (1 << _COUNT_BITS) - 1
+    key = _next_key(group) if group >= 0 else 0
     if _board is not None:
         note = _HEAD.pack(key, signature, 0, len(encoded)) + encoded
         _board[: len(note)] = note
@@ -122,6 +120,54 @@ def begin(description: str, same_for_all: str, group: int = -1, of: str = "") ->
             at = _place(key)
             _board[at : at + len(note)] = note
     return Entry(text, signature, key, of)
+
+
+def _next_key(group: int) -> int:
+    """The key of the next collective of a group."""
+    _counts[group] = count = _counts.get(group, 0) + 1
+    return group << _COUNT_BITS | count & (1 << _COUNT_BITS) - 1
+
+
+class Note:
+    """The note of a collective that a line of the program asks for again and again, ready to be written.
+
+    It is for those in which nobody ends before all have begun: unlike `begin`, it writes the parts of a note one after
+    the other, and nobody may compare them meanwhile. `key` is what `begin()` gave.
+    """
+
+    __slots__ = ("_text", "_signature", "_group", "_of", "_encoded", "_pack")
+
+    def __init__(self, description: str, file: str, line: int, group: int, of: str) -> None:
+        self._text, self._signature, self._encoded = _described(description, description, file, line)
+        self._group, self._of = group, of
+        self._pack = struct.Struct(f"{_HEAD.format}{len(self._encoded)}s").pack_into
+
+    def begin(self) -> int:
+        """Notes that this process begins it; gives the key."""
+        key = _next_key(self._group)
+        if _board is not None:
+            encoded = self._encoded
+            self._pack(_board, 0, key, self._signature, 0, len(encoded), encoded)
+            self._pack(_board, _place(key), key, self._signature, 0, len(encoded), encoded)
+        return key
+
+    def entry(self, key: int) -> Entry:
+        """The same as `begin` gives it for any communication."""
+        return Entry(self._text, self._signature, key, self._of)
+
+    def agrees(self, key: int) -> bool:
+        """Whether no other process took something else for it (`difference` says what)."""
+        at, own = _place(key), self._signature
+        for board in (_others or _boards()).values():
+            noted, signature = _KEY.unpack_from(board, at)
+            if noted == key and signature != own:
+                return False
+        return True
+
+    def finish(self) -> None:
+        """Notes that it is done."""
+        if _board is not None:
+            _board[_DONE] = 1
 
 
 def withdraw(entry: Entry) -> None:
@@ -140,7 +186,7 @@ def _place(key: int) -> int:
 
 
 @lru_cache(4096)
-def _is_own(file: str) -> bool:
+def is_own(file: str) -> bool:
     """Whether a source file is of this package."""
     return file.startswith(_PACKAGE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -9,27 +10,26 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
+from . import _repeated
 from ._buffers import Buffer, check_tensor, check_tensors
 from ._calls import global_rank, root_of, run
 from ._mpi import mpi
 from .process_groups import ProcessGroup
-from .reduce_op import ReduceOp, mpi_operation
+from .reduce_op import ReduceOp, divisor, mpi_operation
 from .work import Work, nothing
-
-
-def _divisor(op: Any, group: ProcessGroup) -> int:
-    return group.size() if ReduceOp(op) is ReduceOp.AVG else 1
 
 
 # --- all processes get the same
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Replaces the tensor by the sum (or another `op`) of those of all processes."""
+    if not async_op and _repeated.all_reduce(tensor, op, group, sys._getframe(1)):
+        return None
     check_tensor(tensor, "tensor")
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         buffer = Buffer(tensor, arithmetic=True)
         operation = mpi_operation(op, mpi(), buffer.kind)
-        return [g.comm.Iallreduce(mpi().IN_PLACE, buffer.spec, operation)], lambda: buffer.finish(_divisor(op, g))
+        return [g.comm.Iallreduce(mpi().IN_PLACE, buffer.spec, operation)], lambda: buffer.finish(divisor(op, g))
 
     return run(
         "all_reduce",
@@ -58,7 +58,7 @@ def reduce(
         operation = mpi_operation(op, mpi(), buffer.kind)
         if g.rank() != root:
             return [g.comm.Ireduce(buffer.spec, None, operation, root)], nothing
-        return [g.comm.Ireduce(mpi().IN_PLACE, buffer.spec, operation, root)], lambda: buffer.finish(_divisor(op, g))
+        return [g.comm.Ireduce(mpi().IN_PLACE, buffer.spec, operation, root)], lambda: buffer.finish(divisor(op, g))
 
     return run(
         "reduce",
@@ -178,7 +178,7 @@ def reduce_scatter_tensor(
         check(g)
         out, source = Buffer(output, arithmetic=True), Buffer(input, arithmetic=True)
         operation = mpi_operation(op, mpi(), source.kind)
-        return [g.comm.Ireduce_scatter_block(source.spec, out.spec, operation)], lambda: out.finish(_divisor(op, g))
+        return [g.comm.Ireduce_scatter_block(source.spec, out.spec, operation)], lambda: out.finish(divisor(op, g))
 
     return run("reduce_scatter_tensor", group, [output, input], start, async_op, on_device=on_device)
 
@@ -199,7 +199,7 @@ def reduce_scatter(
         out, parts = Buffer(output, arithmetic=True), [Buffer(part, arithmetic=True) for part in tensors]
         source, sizes = np.concatenate([part.spec for part in parts]), [part.spec.size for part in parts]
         operation = mpi_operation(op, mpi(), out.kind)
-        return [g.comm.Ireduce_scatter(source, out.spec, sizes, operation)], lambda: out.finish(_divisor(op, g))
+        return [g.comm.Ireduce_scatter(source, out.spec, sizes, operation)], lambda: out.finish(divisor(op, g))
 
     def on_device(e: Any, g: ProcessGroup, text: str) -> Any:
         return e.reduce_scatter(output, _checked(tensors, g, "input_list", output), ReduceOp(op).name, text)

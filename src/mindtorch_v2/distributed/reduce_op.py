@@ -65,4 +65,9 @@ def mpi_operation(op: Any, module: Any, kind: str) -> Any:
     return getattr(module, names[op])
 
 
+def divisor(op: Any, group: Any) -> int:
+    """By what the sum of all processes of a group is divided: 1 unless it is an average."""
+    return group.size() if ReduceOp(op) is ReduceOp.AVG else 1
+
+
 _KINDS = {"b": "bool", "i": "integral", "u": "integral", "f": "floating point", "c": "complex"}

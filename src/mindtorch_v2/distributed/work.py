@@ -6,12 +6,15 @@ import os
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from ..futures import Future
 from . import _events, _status
+from ._mpi import rank_from_environment
 
-_SPINS = 2000  # how often completion is asked for, giving way to others each time, before the thread sleeps
+_FIRST = 100  # how often completion is asked for before giving way to others, where each process has a core
+_SPINS, _ASKS = 500, 8  # how often others are given way before the thread sleeps; questions after each time
 _SHORTEST, _LONGEST = 2e-5, 1e-3
 _LAZY = 0.05  # seconds of waiting from which on pauses grow: MPI goes on only when it is asked
 _LOOK, _GRACE = 0.5, 2.0  # seconds: how often a waiting process looks whether the others live, and what it grants them
@@ -46,6 +49,29 @@ def sweep() -> None:
                 _dropped.append(work)
     finally:
         _dropped.extend(found)
+
+
+@cache
+def _first_asks() -> int:
+    """How often to ask before giving way: where processes share cores, another one may have to go on first."""
+    info = rank_from_environment()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _FIRST if info is None or info.local_size <= cores else _ASKS
+
+
+def spin(test: Callable[[Any], bool], received: Any) -> bool:
+    """Asks again and again whether a request of MPI is done, giving way to others in between, for as long as most
+    exchanges take. Whether it is. `received` is the MPI.Status to fill, if any."""
+    for _ in range(_first_asks()):
+        if test(received):
+            return True
+    give_way = os.sched_yield
+    for _ in range(_SPINS):
+        give_way()
+        for _ in range(_ASKS):
+            if test(received):
+                return True
+    return False
 
 
 def nothing() -> None:
@@ -151,18 +177,13 @@ class Work:
         return True
 
     def _spin(self) -> bool:
-        """Asks again and again, giving way to others each time, for as long as most exchanges take."""
-        left, give_way = _SPINS, os.sched_yield
+        """Asks for a short while, without sleeping."""
         while not self._advance():
-            test, received = self._requests[0].Test, self._received
             try:
-                while left > 0 and not test(received):
-                    left -= 1
-                    give_way()
+                if not spin(self._requests[0].Test, self._received):
+                    return False
             except Exception as error:
                 raise self._failed(error) from error
-            if left == 0:
-                return False
             del self._requests[0]
         return True
 
