@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import threading
 import time
 import weakref
 from typing import Any
@@ -214,12 +213,12 @@ class ExecutionTraceObserver:
     True
     """
 
+    _recording: _Recording | None = None
+
     def __init__(self) -> None:
         self._path: str | None = None
-        self._recording: _Recording | None = None
         self._running = False
         self.extra_resources_collection = False
-        self._lock = threading.Lock()
 
     def __del__(self) -> None:
         self.unregister_callback()
@@ -291,8 +290,8 @@ class ExecutionTraceObserver:
     def unregister_callback(self) -> None:
         """Stops, and writes the file."""
         self.stop()
-        with self._lock:
-            recording, self._recording = self._recording, None
+        # one of several callers takes it; a lock could stay locked where an interrupt comes while it is taken
+        recording: _Recording | None = self.__dict__.pop("_recording", None)
         if self._path is not None and recording is not None:
             with atomic_writer(self._path) as file:
                 file.write(recording.document())
