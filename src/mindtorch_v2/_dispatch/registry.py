@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from .._native import accelerate, accelerate_direct
 from .._ops.table import OPS
 from .._quiet import quiet
+from .steps import STEPWISE as STEPWISE
 from .steps import Steps
 from .widening import AS_STORED, Widened
 
@@ -24,7 +25,6 @@ DIRECT: dict[str, Callable[..., Any]] = {}
 INPLACE: dict[str, Callable[..., Any]] = {}  # op name -> kernel that writes into its first array
 COMPOSITES: dict[str, Callable[..., Any]] = {}  # op name -> function on tensors
 CHECKS: dict[str, Callable[..., Any]] = {}  # op name -> test of the tensors as they were given
-STEPWISE: dict[str, Callable[..., Any]] = {}  # op name -> function on (boxed kernel, *tensors)
 STEPS: dict[str, Steps] = {}  # op name -> steps around its kernel, as data
 
 

@@ -16,6 +16,8 @@ from .. import _observer, _storage
 from .._ops.table import Op
 from . import modes
 
+STEPWISE: dict[str, Callable[..., Any]] = {}  # op name -> function on (boxed kernel, *tensors); see `stepwise`
+
 
 class StepsKind(IntEnum):
     """How the steps lie around the kernel."""

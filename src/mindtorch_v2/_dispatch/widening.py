@@ -18,6 +18,8 @@ import numpy as np
 from .. import _dtype as dt
 from .._ops.table import OPS
 from .._tensor import Tensor, wrap
+from . import modes
+from .steps import STEPWISE
 
 _FLOAT32 = np.dtype(np.float32)
 _WIDER = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.complex64), np.dtype(np.complex128))
@@ -50,6 +52,9 @@ _REFUSES = {"_cdist_forward": "cdist", "_cdist_backward": "cdist_backward"}
 _FLOAT8 = _names("eq ne abs mul isnan isfinite isinf any index_put index_put_ _index_put_impl_")
 # Operators that round after every step in float16, though not in bfloat16.
 _HALF_IN_STEPS = _names("add.Tensor sub.Tensor add_.Tensor sub_.Tensor mse_loss logit index_reduce")
+# Losses that are made of steps, each of which rounds, whether or not an observer sees them.
+_IN_STEPS = _names("""
+    mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits soft_margin_loss """)
 # Operators with outputs that keep the wide type: their positions.
 _WIDE_OUTPUTS = {"_scaled_dot_product_flash_attention_for_cpu": (1,)}
 
@@ -127,6 +132,23 @@ class Widened:
         wide = call.arguments(args)
         if call.kind is None:
             return self.function(*args) if out is None else self.function(*args, out=out)
+        if self.name in _IN_STEPS and out is None and not call.is_mixed:
+            return self._in_steps(args)
+        return self._rounded(call, wide, args, out)
+
+    def _in_steps(self, args: tuple[Any, ...]) -> Any:
+        """What the steps on tensors give that an observed call takes: the same numbers, whoever watches."""
+
+        def kernel(*given: Any) -> Tensor:
+            arrays = tuple([a._array if isinstance(a, Tensor) else a for a in given])
+            call = _Call()
+            return wrap(self._rounded(call, call.arguments(arrays), arrays, None))
+
+        tensors = [wrap(a) if isinstance(a, np.ndarray) else a for a in args]
+        return modes.call_with_grad(False, STEPWISE[self.name], kernel, *tensors)._array
+
+    def _rounded(self, call: _Call, wide: list[Any], args: Sequence[Any], out: np.ndarray | None) -> Any:
+        assert call.kind is not None
         if (call.is_mixed and self.name not in _MIXES) or (call.kind is dt.float16 and self.name in _HALF_IN_STEPS):
             # which refuses operands of several types in its own words, or rounds every step
             return self.function(*args)

@@ -83,6 +83,8 @@ OPS: dict[str, str] = {
     "add_.Tensor": "add_",
     "sub_.Tensor": "sub_",
     "lerp_.Scalar": "lerp_",
+    "clamp": "hardtanh",
+    "clamp_": "hardtanh_",
 }
 
 # the same for the functions of two arrays that stand for operators whose other arguments have their defaults

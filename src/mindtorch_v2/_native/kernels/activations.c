@@ -223,11 +223,13 @@ static PyObject *leaky_relu_backward_kernel(PyObject *const *args, Py_ssize_t co
     return fits ? gradient(&leaky_relu_backward_loops, args[0], args[1], numbers) : DECLINED;
 }
 
-/* hardtanh(x, low, high) */
+/* hardtanh(x, low, high), which is also clamp with two numbers. Every result of a limit that is NaN is NaN: left to the
+ * function in Python. */
 static PyObject *hardtanh(PyObject *const *args, bool in_place)
 {
     Numbers numbers = {0};
-    bool fits = as_double(args[1], &numbers.number) && as_double(args[2], &numbers.second);
+    bool fits = as_double(args[1], &numbers.number) && as_double(args[2], &numbers.second) && !isnan(numbers.number)
+                && !isnan(numbers.second);
     return fits ? one_operand_with(&hardtanh_loops, args[0], in_place, numbers) : DECLINED;
 }
 

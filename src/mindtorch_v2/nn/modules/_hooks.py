@@ -136,27 +136,16 @@ class WrappedHook:
 
 
 # --- the call
-def call_watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls a module with everything that watches it."""
+def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls a module that hooks watch, and perhaps an observer."""
     observer = _observer.active
     if observer is None or not observer.watches_modules:
-        return _call_with_hooks(module, args, kwargs) if _has_hooks(module) else module.forward(*args, **kwargs)
-    hooked = _has_hooks(module)
+        return _call_with_hooks(module, args, kwargs)
     observer.enter_module(module)
     try:
-        return _call_with_hooks(module, args, kwargs) if hooked else module.forward(*args, **kwargs)
+        return _call_with_hooks(module, args, kwargs)
     finally:
         observer.leave_module()
-
-
-def _has_hooks(module: Any) -> bool:
-    return bool(
-        module._forward_hooks
-        or module._forward_pre_hooks
-        or module._backward_hooks
-        or module._backward_pre_hooks
-        or GLOBAL.any_call_hook()
-    )
 
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

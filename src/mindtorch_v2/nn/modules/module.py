@@ -16,7 +16,7 @@ from ..._tensor import Tensor
 from . import _hooks
 from ._hooks import (
     add_hook,
-    call_watched,
+    call_hooked,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -103,8 +103,7 @@ class Module(RegistrationMixin, StateMixin):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
-            ((observer := _observer.active) is not None and observer.watches_modules)
-            or self._forward_hooks
+            self._forward_hooks
             or self._forward_pre_hooks
             or self._backward_hooks
             or self._backward_pre_hooks
@@ -113,8 +112,15 @@ class Module(RegistrationMixin, StateMixin):
             or _global_backward
             or _global_backward_pre
         ):
-            return call_watched(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+            return call_hooked(self, args, kwargs)
+        observer = _observer.active
+        if observer is None or not observer.watches_modules:
+            return self.forward(*args, **kwargs)
+        observer.enter_module(self)
+        try:  # here, not in a function: warnings name a caller by its distance, which a profile must not change
+            return self.forward(*args, **kwargs)
+        finally:
+            observer.leave_module()
 
     _call_impl = _wrapped_call_impl = __call__
 
