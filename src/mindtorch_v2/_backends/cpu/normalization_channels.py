@@ -89,7 +89,9 @@ def native_batch_norm(
     count = x.shape[0] * x.shape[2]
     out = np.empty(x.shape, dtype)
     if training:
-        mean, rstd, squares = np.empty((3, channels), dtype)
+        mean, rstd, squares = (
+            np.empty(channels, dtype) for _ in range(3)
+        )  # apart: a part that is kept keeps its block
         _normalize_channels(x, weight, bias, eps, out, mean, rstd, squares)
         _update(running_mean, mean, momentum)
         _update(running_var, squares / dtype.type(count - 1), momentum)
@@ -149,7 +151,7 @@ def native_batch_norm_backward(
     to_input, to_weight, to_bias = output_mask
     w = None if weight is None else wide(weight, dtype)
     gx = np.empty(x.shape, dtype) if to_input else None
-    total, products = np.empty((2, x.shape[1]), dtype)
+    total, products = np.empty(x.shape[1], dtype), np.empty(x.shape[1], dtype)
     if to_weight or to_bias or train:
         _channel_gradients(g, x, w, mean, rstd, gx if train else None, total, products)
     if to_input and not train:
@@ -229,7 +231,7 @@ def native_group_norm(
 ) -> tuple[np.ndarray, ...]:
     dtype = computing_type("GroupNormKernelImpl", input, weight, bias)
     x = wide(input, dtype).reshape(N, C, HxW)
-    out, (mean, rstd) = np.empty(x.shape, dtype), np.empty((2, N, group), dtype)
+    out, mean, rstd = np.empty(x.shape, dtype), np.empty((N, group), dtype), np.empty((N, group), dtype)
     w, b = (None if p is None else wide(p, dtype) for p in (weight, bias))
     _normalize_groups(x, w, b, group, eps, out, mean, rstd)
     kept = statistics_dtype(input, weight, bias)

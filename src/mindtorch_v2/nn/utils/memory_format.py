@@ -29,5 +29,10 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """The same for three-dimensional convolutions."""
+    """Puts the weights of all three-dimensional convolutions of a module into a memory format; returns the module.
+
+    >>> conv = nn.Conv3d(2, 2, 2)
+    >>> nn.utils.convert_conv3d_weight_memory_format(conv, torch.channels_last_3d).weight.stride()
+    (16, 1, 8, 4, 2)
+    """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))

@@ -141,7 +141,7 @@ def test_a_gate_breaks_on_evidence_only():
         ({"step_time": 3}, "expected for instance"),
         ({"step_time": "3%"}, "expected for instance"),
         ({"aten::add": {"size": "+0"}}, "count, time"),
-        ({"module": {"a": "+1%"}}, "no table"),
+        ({"module": {"a": "+1%"}}, "must be a table"),
         ({"flops": "+0"}, "not recorded"),
     ],
 )
