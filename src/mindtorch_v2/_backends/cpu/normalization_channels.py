@@ -89,9 +89,7 @@ def native_batch_norm(
     count = x.shape[0] * x.shape[2]
     out = np.empty(x.shape, dtype)
     if training:
-        mean, rstd, squares = (
-            np.empty(channels, dtype) for _ in range(3)
-        )  # apart: a part that is kept keeps its block
+        mean, rstd, squares = (np.empty(channels, dtype) for _ in range(3))  # apart, as parts are kept
         _normalize_channels(x, weight, bias, eps, out, mean, rstd, squares)
         _update(running_mean, mean, momentum)
         _update(running_var, squares / dtype.type(count - 1), momentum)
