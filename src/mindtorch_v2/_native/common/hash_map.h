@@ -168,4 +168,40 @@ static inline __attribute__((unused)) void bytes_clear(HashMap *map)
     map_free(map);
 }
 
+/* --- pointers to structs, each of which begins with the key that it is kept by */
+typedef struct {
+    uint64_t hash;
+    void *key; /* owned */
+    size_t size;
+} Keyed;
+
+MAP_INLINE bool keyed_is_free(const void *slot)
+{
+    return *(Keyed *const *)slot == NULL;
+}
+
+MAP_INLINE uint64_t keyed_hash(const void *slot)
+{
+    return (*(Keyed *const *)slot)->hash;
+}
+
+MAP_INLINE bool keyed_holds(const void *slot, const void *key)
+{
+    const Keyed *own = *(Keyed *const *)slot;
+    const BytesKey *wanted = key;
+    return own->hash == wanted->hash && own->size == wanted->size && memcmp(own->key, wanted->data, wanted->size) == 0;
+}
+
+/* `capacity`: how many the map holds without growing, a power of two. */
+#define KEYED_KIND(capacity) ((MapKind){sizeof(Keyed *), 2 * (capacity), keyed_is_free, keyed_hash, keyed_holds})
+
+/* Copies a key into the struct that is kept by it; false without memory. Its end frees `key`. */
+static inline __attribute__((unused)) bool keyed_set(Keyed *entry, BytesKey key)
+{
+    *entry = (Keyed){key.hash, malloc(key.size ? key.size : 1), key.size};
+    if (entry->key)
+        memcpy(entry->key, key.data, key.size);
+    return entry->key != NULL;
+}
+
 #endif

@@ -13,29 +13,11 @@ void release_plan(Plan *plan)
         Py_XDECREF(plan->output[i].shape);
     Py_XDECREF(plan->name);
     Py_XDECREF(plan->returns);
-    PyMem_Free(plan->key);
+    free(plan->keyed.key);
     PyMem_Free(plan);
 }
 
-static bool plan_is_free(const void *slot)
-{
-    return *(Plan *const *)slot == NULL;
-}
-
-static uint64_t plan_hash(const void *slot)
-{
-    return (*(Plan *const *)slot)->hash;
-}
-
-static bool plan_is(const void *slot, const void *key)
-{
-    const Plan *plan = *(Plan *const *)slot;
-    const BytesKey *wanted = key;
-    return plan->hash == wanted->hash && (size_t)plan->key_size * sizeof *plan->key == wanted->size
-           && memcmp(plan->key, wanted->data, wanted->size) == 0;
-}
-
-#define PLAN_KIND ((MapKind){sizeof(Plan *), 2 * MAX_PLANS, plan_is_free, plan_hash, plan_is})
+#define PLAN_KIND KEYED_KIND(MAX_PLANS)
 
 Plan *find_plan(const Planned *self, BytesKey key)
 {
@@ -130,24 +112,20 @@ static int read_plan(PyObject *given, Plan *plan)
     return 0;
 }
 
-int make_plan(Planned *self, PyObject *const *args, const Arguments *arguments, BytesKey wanted)
+int make_plan(Planned *self, PyObject *const *args, BytesKey wanted)
 {
     PyObject *given = PyObject_Vectorcall(self->planner, args, (size_t)self->count, NULL);
     if (given == NULL)
         return FAILED;
     Plan *plan = PyMem_Calloc(1, sizeof *plan);
-    size_t bytes = (size_t)arguments->key_size * sizeof *plan->key;
-    uint64_t *key = PyMem_Malloc(bytes);
-    int status = plan == NULL || key == NULL ? -1 : 0;
+    int status = plan != NULL && keyed_set(&plan->keyed, wanted) ? 0 : -1;
     if (status == 0) {
-        *plan = (Plan){
-            .users = 1, .hash = wanted.hash, .key_size = arguments->key_size, .key = key, .usable = given != Py_None};
-        memcpy(key, arguments->key, bytes);
+        plan->users = 1;
+        plan->usable = given != Py_None;
         if (given != Py_None)
             status = read_plan(given, plan);
     } else {
         PyErr_NoMemory();
-        PyMem_Free(key);
         PyMem_Free(plan);
         plan = NULL;
     }

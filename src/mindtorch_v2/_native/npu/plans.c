@@ -158,7 +158,7 @@ static PyObject *planned_call(PyObject *object, PyObject *const *args, size_t fl
         Plan *plan = find_plan(self, key);
         status = DONE;
         if (plan == NULL) {
-            status = make_plan(self, args, &arguments, key);
+            status = make_plan(self, args, key);
             if (status == DONE)
                 plan = find_plan(self, key);
         }

@@ -28,10 +28,8 @@ typedef struct {
 } PlannedOutput;
 
 typedef struct Plan {
-    int users; /* calls under way, and the table */
-    uint64_t hash;
-    int key_size;
-    uint64_t *key;
+    Keyed keyed; /* by the words of Arguments */
+    int users;   /* calls under way, and the table */
     bool usable; /* else calls with this key go to Python */
     FirstPhase first;
     SecondPhase second;
@@ -78,7 +76,7 @@ Plan *find_plan(const Planned *self, BytesKey key); /* NULL where there is none 
 void forget_plans(Planned *self);
 void release_plan(Plan *plan);
 /* Asks the planner; the plan stands in the table when this returns DONE. */
-int make_plan(Planned *self, PyObject *const *args, const Arguments *arguments, BytesKey wanted);
+int make_plan(Planned *self, PyObject *const *args, BytesKey wanted);
 
 static inline BytesKey key_of(const Arguments *arguments)
 {

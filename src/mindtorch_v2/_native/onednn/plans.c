@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 4096, CAPACITY = 1024, ALIGNMENT = 64, THREADS_WORD = 1 };
+#include "common/hash_map.h"
+
+enum { CAPACITY = 1024, ALIGNMENT = 64, THREADS_WORD = 1 };
 
 typedef struct {
     Handle given, wanted; /* given: of the array; wanted: of the primitive, NULL where it takes the array as it is */
@@ -16,10 +18,8 @@ typedef struct {
 } Passage;
 
 struct Plan {
-    uint64_t hash;
-    int64_t *words;
-    int word_count, count;
-    int users;
+    Keyed keyed; /* by the words of a Key */
+    int count, users, threads;
     bool dropped;
     uint64_t last_use;
     Handle primitive, scratchpad; /* primitive: NULL where the library has nothing good */
@@ -28,8 +28,8 @@ struct Plan {
     const char *name;
 };
 
-static Plan *table[SLOTS];
-static int kept;
+#define PLAN_KIND KEYED_KIND(CAPACITY)
+static HashMap plans; /* Plan * */
 static uint64_t clock_now;
 
 /* --- keys
@@ -62,16 +62,6 @@ void job_add(Job *job, int argument, View *view, bool output, bool fixed)
         key_add(&job->key, view->dims[i]);
         key_add(&job->key, view->strides[i]);
     }
-}
-
-static uint64_t hash_of(const Key *key)
-{
-    uint64_t hash = 0x9e3779b97f4a7c15u;
-    for (int i = 0; i < key->count; i++) {
-        hash = (hash ^ (uint64_t)key->words[i]) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-    }
-    return hash;
 }
 
 /* --- making
@@ -155,7 +145,7 @@ static void plan_free(Plan *plan)
         dnnl.memory_desc_destroy(plan->scratchpad);
     if (plan->primitive)
         dnnl.primitive_destroy(plan->primitive);
-    free(plan->words);
+    free(plan->keyed.key);
     free(plan);
 }
 
@@ -186,79 +176,62 @@ static void plan_make(Plan *plan, const Job *job)
 
 /* --- the table
  * ------------------------------------------------------------------------------------------------------------ */
-static void drop(int slot)
+static void drop(Plan *plan)
 {
-    Plan *plan = table[slot];
-    table[slot] = NULL;
-    kept--;
     if (plan->users)
         plan->dropped = true;
     else
         plan_free(plan);
 }
 
+/* Where it belongs there must be nothing; false without memory. */
+static bool insert(Plan *plan, BytesKey key)
+{
+    if (!map_reserve(&plans, PLAN_KIND))
+        return false;
+    *(Plan **)map_slot(&plans, PLAN_KIND, key.hash, &key) = plan;
+    plans.used++;
+    return true;
+}
+
+/* Drops what was last used at `limit` or before. */
+static void drop_unused_since(uint64_t limit)
+{
+    HashMap old = plans;
+    plans = (HashMap){0};
+    for (size_t i = 0; i < map_size(&old); i++) {
+        Plan *plan = ((Plan **)old.slots)[i];
+        if (plan == NULL)
+            continue;
+        BytesKey key = {plan->keyed.hash, plan->keyed.key, plan->keyed.size};
+        if (plan->last_use <= limit || !insert(plan, key))
+            drop(plan);
+    }
+    map_free(&old);
+}
+
 void plans_clear(void)
 {
-    for (int i = 0; i < SLOTS; i++)
-        if (table[i])
-            drop(i);
+    drop_unused_since(clock_now);
 }
 
-static void insert(Plan *plan)
+static Plan *add(const Job *job, BytesKey key)
 {
-    uint64_t slot = plan->hash % SLOTS;
-    while (table[slot])
-        slot = (slot + 1) % SLOTS;
-    table[slot] = plan;
-    kept++;
-}
-
-/* Drops the half that was not used for longest; the others get their slots anew. */
-static void make_room(void)
-{
-    Plan *stay[CAPACITY];
-    int count = 0;
-    uint64_t limit = clock_now < CAPACITY / 2 ? clock_now : clock_now - CAPACITY / 2;
-    for (int i = 0; i < SLOTS; i++) {
-        if (table[i] && table[i]->last_use <= limit)
-            drop(i);
-        else if (table[i]) {
-            stay[count++] = table[i];
-            table[i] = NULL;
-        }
-    }
-    kept = 0;
-    for (int i = 0; i < count; i++)
-        insert(stay[i]);
-}
-
-static Plan *lookup(const Key *key, uint64_t hash)
-{
-    for (uint64_t slot = hash % SLOTS; table[slot]; slot = (slot + 1) % SLOTS) {
-        Plan *plan = table[slot];
-        if (plan->hash == hash && plan->word_count == key->count
-            && memcmp(plan->words, key->words, (size_t)key->count * sizeof *plan->words) == 0)
+    if (plans.used == CAPACITY)
+        drop_unused_since(clock_now < CAPACITY / 2 ? clock_now : clock_now - CAPACITY / 2);
+    Plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return NULL;
+    plan->count = job->count;
+    plan->threads = (int)job->key.words[THREADS_WORD];
+    plan->name = "";
+    if (keyed_set(&plan->keyed, key)) {
+        plan_make(plan, job);
+        if (insert(plan, key))
             return plan;
     }
+    plan_free(plan);
     return NULL;
-}
-
-static Plan *add(const Job *job, uint64_t hash)
-{
-    if (kept == CAPACITY)
-        make_room();
-    Plan *plan = calloc(1, sizeof *plan);
-    int64_t *words = malloc((size_t)job->key.count * sizeof *words);
-    if (plan == NULL || words == NULL) {
-        free(plan);
-        free(words);
-        return NULL;
-    }
-    memcpy(words, job->key.words, (size_t)job->key.count * sizeof *words);
-    *plan = (Plan){.hash = hash, .words = words, .word_count = job->key.count, .count = job->count, .name = ""};
-    plan_make(plan, job);
-    insert(plan);
-    return plan;
 }
 
 Plan *plan_find(Job *job)
@@ -267,10 +240,9 @@ Plan *plan_find(Job *job)
         return NULL;
     job->key.words[THREADS_WORD] = library_threads();
     library_use_threads((int)job->key.words[THREADS_WORD]);
-    uint64_t hash = hash_of(&job->key);
-    Plan *plan = lookup(&job->key, hash);
-    if (plan == NULL)
-        plan = add(job, hash);
+    BytesKey key = bytes_key(job->key.words, (size_t)job->key.count * sizeof *job->key.words);
+    Plan **found = map_find(&plans, PLAN_KIND, key.hash, &key);
+    Plan *plan = found ? *found : add(job, key);
     if (plan == NULL || plan->primitive == NULL)
         return NULL;
     plan->last_use = ++clock_now;
@@ -280,8 +252,8 @@ Plan *plan_find(Job *job)
 PyObject *plans_describe(void)
 {
     PyObject *all = PyList_New(0);
-    for (int i = 0; all != NULL && i < SLOTS; i++) {
-        const Plan *plan = table[i];
+    for (size_t i = 0; all != NULL && i < map_size(&plans); i++) {
+        const Plan *plan = ((Plan **)plans.slots)[i];
         if (plan == NULL)
             continue;
         int reorders = 0;
@@ -354,7 +326,7 @@ int plan_run(Plan *plan, const Job *job)
     int failed;
     plan->users++;
     Py_BEGIN_ALLOW_THREADS;
-    library_use_threads((int)plan->words[THREADS_WORD]);
+    library_use_threads(plan->threads);
     failed = run(plan, job, scratch);
     Py_END_ALLOW_THREADS;
     if (--plan->users == 0 && plan->dropped)
