@@ -168,6 +168,7 @@ from ._tensor import Tensor as Tensor
 from ._tensor import layout as layout
 from ._tensor import memory_format as memory_format
 from .amp.autocast_mode import autocast as autocast
+from .amp.grad_scaler import GradScaler as GradScaler
 from .amp.settings import autocast_decrement_nesting as autocast_decrement_nesting
 from .amp.settings import autocast_increment_nesting as autocast_increment_nesting
 from .amp.settings import clear_autocast_cache as clear_autocast_cache

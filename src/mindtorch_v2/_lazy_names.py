@@ -7,11 +7,13 @@ PRIVATE_MODULES = frozenset(
     {
         "_C",
         "__config__",
+        "__future__",
         "_custom_ops",
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
         "_jit_internal",
+        "_lowrank",
         "_subclasses",
         "_tensor_str",
         "_utils",
@@ -131,7 +133,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "unravel_index",
         "_segment_reduce",
     ),
-    "amp": ("autocast",),
+    "amp": ("GradScaler", "autocast"),
     "func": ("vmap",),
     "futures": ("Future",),
     "amp.settings": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from ._dispatch.return_types import Unnamed, named_outputs, tuple_type
@@ -16,4 +17,7 @@ def __getattr__(name: str) -> Any:
             found = tuple_type(op)
             if found is not Unnamed:
                 return found
+    if name.endswith("_out"):  # of the form with `out=`, which has the same fields
+        with contextlib.suppress(AttributeError):
+            return __getattr__(name.removesuffix("_out"))
     raise AttributeError(f"module 'torch.return_types' has no attribute '{name}'")

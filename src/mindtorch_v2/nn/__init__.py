@@ -12,7 +12,7 @@ __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", 
 # parts that few programs need are imported when asked for
 __getattr__, __dir__ = _lazy_parts(
     __name__,
-    ("attention", "common_types", "parallel", "quantized"),
+    ("attention", "common_types", "grad", "parallel", "quantized"),
     {
         **{name: "nn.modules" for name in dir(modules) if name.startswith("Lazy")},
         **dict.fromkeys(("UninitializedBuffer", "UninitializedParameter"), "nn.parameter"),

@@ -6,6 +6,7 @@ from .._typing import _str
 from . import attention as attention
 from . import common_types as common_types
 from . import functional as functional
+from . import grad as grad
 from . import init as init
 from . import modules as modules
 from . import parallel as parallel
@@ -115,6 +116,7 @@ from .modules.loss import SoftMarginLoss as SoftMarginLoss
 from .modules.loss import TripletMarginLoss as TripletMarginLoss
 from .modules.loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from .modules.module import Module as Module
+from .modules.normalization import CrossMapLRN2d as CrossMapLRN2d
 from .modules.normalization import GroupNorm as GroupNorm
 from .modules.normalization import LayerNorm as LayerNorm
 from .modules.normalization import LocalResponseNorm as LocalResponseNorm

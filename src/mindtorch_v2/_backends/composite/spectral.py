@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from ... import _device
@@ -52,6 +53,18 @@ def _check_stft(self: Any, rows: Any, n_fft: int, hop: int, win_length: int, win
         )
 
 
+_warned: set[str] = set()
+
+
+def _warn_of_missing_window(function: str, advice: str) -> None:
+    """Once in a process for each function."""
+    if function not in _warned:
+        _warned.add(function)
+        warnings.warn(
+            f"A window was not provided. A rectangular window will be applied{advice}", UserWarning, stacklevel=5
+        )
+
+
 @composite("stft")
 def stft(
     self: Any,
@@ -85,6 +98,13 @@ def stft(
         )
     if is_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if window is None:
+        _warn_of_missing_window(
+            "stft",
+            ",which is known to cause spectral leakage. Other windows such as torch.hann_window or "
+            "torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning and use a "
+            "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
+        )
     frames = aten.unfold(rows, -1, n_fft, hop)
     if window is not None or length < n_fft:
         frames = aten.mul(frames, _padded_window(window, length, n_fft, self))
@@ -159,6 +179,12 @@ def istft(
     one_sided = _check_istft(self, n_fft, hop, size, window, onesided, told)
     if one_sided and return_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if window is None:
+        _warn_of_missing_window(
+            "istft",
+            ".Please provide the same window used by stft to make the inversion lossless.To suppress this warning and "
+            "use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
+        )
     shape = _padded_window(window, size, n_fft, self)
     spectrum = aten.transpose(aten.unsqueeze(self, 0) if self.dim() == 2 else self, 1, 2)
     scale = 1 if normalized else 2

@@ -56,4 +56,4 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
         yield
 
 
-__getattr__, __dir__ = _lazy_parts(__name__, ("flex_attention",))
+__getattr__, __dir__ = _lazy_parts(__name__, ("bias", "flex_attention"))

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from ... import _accelerators, _device, _observer, _owners
 from ... import _dtype as dt
-from ..._autograd.grad_mode import no_grad
 from ..._autograd.hooks import RemovableHandle
 from ..._dispatch import aten
 from ..._python.devices import module_mover
 from ..._python.movement import read_in_any_order
 from ..._tensor import Tensor
 from . import _hooks
+from ._conversion import convert_parameter
 from ._hooks import (
     add_hook,
     call_hooked,
@@ -175,18 +175,9 @@ class Module(RegistrationMixin, StateMixin):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for param in self._parameters.values():
-            if param is None:
-                continue
-            with no_grad():
-                param.data = fn(param)
-                if param.grad is not None:
-                    wanted = param.grad.requires_grad
-                    made = fn(param.grad)
-                    grad = param.grad
-                    param.grad = None
-                    grad.data = made
-                    param.grad = grad.requires_grad_(wanted)
+        for name, param in self._parameters.items():
+            if param is not None:
+                self._parameters[name] = convert_parameter(param, fn)
         for key, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[key] = fn(buffer)

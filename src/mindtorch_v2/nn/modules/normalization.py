@@ -10,7 +10,7 @@ from .. import functional as F
 from .. import init
 from .module import Module
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class LocalResponseNorm(Module):
@@ -29,6 +29,40 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """x / (k + alpha / size * sum of squares over the channels around) ** beta, for (N, C, H, W).
+
+    The sum is over (size - 1) // 2 channels on each side and the channel itself, whether `size` is odd or even; the
+    first channel stays in it, as in PyTorch.
+
+    >>> nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
+    torch.Size([1, 4, 3, 3])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        side, channels = (self.size - 1) // 2, input.shape[1]
+        squares = F.pad(input * input, (0, 0, 0, 0, side, side))
+        sums = squares.narrow(1, 0, channels)
+        for i in range(1, 2 * side + 1):
+            sums = sums + squares.narrow(1, i, channels)
+        if channels > side + 1:
+            first = squares.narrow(1, side, 1).expand(-1, channels - side - 1, -1, -1)
+            sums = sums + F.pad(first, (0, 0, 0, 0, side + 1, 0))
+        return input / (self.k + self.alpha / self.size * sums) ** self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -22,4 +22,6 @@ __all__ = [
 
 
 # imported at first use: it brings the collectives
-__getattr__, __dir__ = _lazy_parts(__name__, ("distributed",), {"DistributedDataParallel": "nn.parallel.distributed"})
+__getattr__, __dir__ = _lazy_parts(
+    __name__, ("_functions", "comm", "distributed"), {"DistributedDataParallel": "nn.parallel.distributed"}
+)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..modules.module import Module
-from .scatter_gather import _as_device
+from .scatter_gather import as_device
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """One copy per device. Its parameters are copies of the module's, so gradients flow back to it unless `detach`."""
-    return [_copy(network, _as_device(d), detach, {}) for d in devices]
+    return [_copy(network, as_device(d), detach, {}) for d in devices]
 
 
 def _copy(module: Module, where: Any, detach: bool, made: dict[int, Any]) -> Module:

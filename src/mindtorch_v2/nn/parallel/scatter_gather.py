@@ -10,7 +10,8 @@ from ..._dispatch import aten
 from ..._tensor import Tensor
 
 
-def _as_device(target: Any) -> Any:
+def as_device(target: Any) -> Any:
+    """A device, its name, or its number among those of the accelerator (-1: the CPU)."""
     from ... import accelerator
 
     if not isinstance(target, int):
@@ -27,7 +28,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
     """
     if isinstance(inputs, Tensor):
         parts = aten.chunk(inputs, len(target_gpus), dim)
-        return tuple(part.to(_as_device(target)) for part, target in zip(parts, target_gpus))
+        return tuple(part.to(as_device(target)) for part, target in zip(parts, target_gpus))
     if isinstance(inputs, tuple) and hasattr(inputs, "_fields"):
         return [type(inputs)(*args) for args in zip(*(scatter(x, target_gpus, dim) for x in inputs))]
     if isinstance(inputs, tuple) and inputs:
@@ -55,7 +56,7 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     """The results of all devices as one, on one device: tensors joined along `dim`, containers item by item."""
     first = outputs[0]
     if isinstance(first, Tensor):
-        where = _as_device(target_device)
+        where = as_device(target_device)
         return aten.cat(
             [(o.reshape(1) if o.dim() == 0 else o).to(where) for o in outputs], 0 if first.dim() == 0 else dim
         )
