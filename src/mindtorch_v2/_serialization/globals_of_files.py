@@ -12,19 +12,27 @@ def _named(data: bytes) -> set[str]:
     """Everything that the pickle's instructions name, as "module.name"."""
     found: set[str] = set()
     texts: list[str] = []  # for STACK_GLOBAL, which takes its module and name from the stack
-    memo: dict[int, str] = {}
+    memo: dict[int, str | None] = {}  # None for what is no text: MEMOIZE counts that, too
+    latest: str | None = None  # what the last instruction put on the stack, if it is a text
     for code, argument, _ in pickletools.genops(data):
+        if code.name == "MEMOIZE":
+            memo[len(memo)] = latest
+            continue
+        if code.name in ("PUT", "BINPUT", "LONG_BINPUT"):
+            memo[int(argument or 0)] = latest
+            continue
+        latest = None
         if code.name == "GLOBAL":
             module, _, name = str(argument).partition(" ")
             found.add(f"{module}.{name}")
         elif code.name == "STACK_GLOBAL" and len(texts) >= 2:
             found.add(f"{texts[-2]}.{texts[-1]}")
         elif "UNICODE" in code.name or "STRING" in code.name:
-            texts.append(str(argument))
-        elif code.name == "MEMOIZE" and texts:
-            memo[len(memo)] = texts[-1]
-        elif code.name in ("BINGET", "LONG_BINGET", "GET") and int(argument or 0) in memo:
-            texts.append(memo[int(argument or 0)])
+            latest = str(argument)
+        elif code.name in ("GET", "BINGET", "LONG_BINGET"):
+            latest = memo.get(int(argument or 0))
+        if latest is not None:
+            texts.append(latest)
     return found
 
 
