@@ -81,7 +81,7 @@ class TypedStorage:
         return iter(self.tolist())
 
     def is_shared(self) -> bool:
-        return self._untyped_storage._tensor.is_shared()
+        return self._untyped_storage.is_shared()
 
     def pickle_storage_type(self) -> str:
         return f"{self.dtype.cpp_name}Storage"
@@ -95,8 +95,7 @@ def _flat(storage: TypedStorage) -> Tensor:
     """All elements of a storage in host memory, as a vector over the same memory."""
     from ._tensor import wrap
 
-    root = storage._untyped_storage._root
-    return wrap(root.reshape(-1, order="A").view(storage.dtype.np), storage.dtype)
+    return wrap(storage._untyped_storage.bytes_array().view(storage.dtype.np), storage.dtype)
 
 
 def _storage_class(word: str, dtype: _dt.dtype) -> type:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
 
 import mindtorch_v2
 
@@ -135,3 +136,19 @@ def test_rooms_of_the_profiler_import_only_what_stands_before_them():
             if ROOMS.index(_room(target)) > ROOMS.index(room)
         ]
     assert not wrong, "\n".join(wrong)
+
+
+def _table(title: str) -> list[str]:
+    """The names in the first column of the first table below a heading of docs/architecture.md."""
+    page = (pathlib.Path(__file__).parents[2] / "docs/architecture.md").read_text(encoding="utf-8")
+    lines = page.partition(f"## {title}\n")[2].partition("\n## ")[0].splitlines()
+    rows = [line.split("|")[1] for line in lines if line.startswith("| `")]
+    return [name.rstrip("/").removesuffix(".py") for row in rows for name in re.findall(r"`([\w./]+)`", row)]
+
+
+def test_the_guide_lists_layers_and_rooms_in_their_order():
+    layers = _table("Layers")
+    above = layers.index(ORDER[-1]) + 1  # the public API and the profiler follow
+    assert sorted(layers[:above]) == sorted(set(ORDER) - {"_op_methods"})
+    assert [name for name in layers if name in ORDER[len(VALUES) :]] == ORDER[len(VALUES) :]
+    assert _table("An event")[: len(ROOMS)] == ROOMS

@@ -60,6 +60,10 @@ class UntypedStorage:
         self.bytes_array()[:] = source.cpu().bytes_array()
         return self
 
+    def is_shared(self) -> bool:
+        """Whether other processes can hold this memory."""
+        return self._tensor.is_shared()
+
     def resizable(self) -> bool:
         """False: the memory is a numpy array, which others may hold."""
         return False

@@ -73,7 +73,7 @@ class OneHotCategorical(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         probs = self._categorical.probs
         drawn = self._categorical.sample(Size(sample_shape))
-        return torch.nn.functional.one_hot(drawn, self._categorical._num_events).to(probs)
+        return torch.nn.functional.one_hot(drawn, self._categorical.param_shape[-1]).to(probs)
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

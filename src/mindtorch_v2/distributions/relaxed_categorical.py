@@ -63,7 +63,7 @@ class ExpRelaxedCategorical(Distribution):
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value: Any) -> Any:
-        n = self._categorical._num_events
+        n = self._categorical.param_shape[-1]
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)

@@ -188,7 +188,7 @@ class profile(_KinetoProfile):
         for name in TRANSITIONS.get((previous, following), ()):
             getattr(self, name)()
         if following is ProfilerAction.WARMUP and self.profiler is not None:
-            self.profiler._warm_up()
+            self.profiler.warm_up()
         self._is_moving = False
 
     def _open_step(self) -> None:
@@ -222,3 +222,13 @@ class profile(_KinetoProfile):
     def _stats(self) -> Any:
         """What profiling itself cost; None before preparation."""
         return None if self.profiler is None else self.profiler._stats
+
+
+def switch_step_recording(prof: profile, enabled: bool) -> None:
+    """Starts or stops recording the steps of a profile that is running; the current step begins or ends now."""
+    if enabled:
+        prof.record_steps = True
+        prof._open_step()
+    else:
+        prof._close_step()
+        prof.record_steps = False

@@ -162,20 +162,20 @@ class _Recording:
     def _profile_changed(self, prof: Any, change: str) -> None:
         """A profile of the program began, stepped or ended. While one with a schedule runs, its steps are the
         program's. Without a schedule of our own the first of them begins where that profile does."""
+        from ..profiler import switch_step_recording
+
         if self.is_over or prof is self.profile or not prof.record_steps:
             return
         if change == "start" and self._stepping_profile is None:
             self._stepping_profile = prof
             if not self.steps:
-                self.profile.record_steps = True
-                self.profile._open_step()
+                switch_step_recording(self.profile, True)
         elif prof is self._stepping_profile and change == "step":
             self.profile.step()
         elif prof is self._stepping_profile:
             self._stepping_profile = None
             if not self.steps:
-                self.profile._close_step()
-                self.profile.record_steps = False
+                switch_step_recording(self.profile, False)
 
     def _optimizer_stepped(self, optimizer: Any) -> None:
         """A step ends with the optimizer that stepped first. Where that one is used no more, with another."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+DEVICE = "npu"  # what such traces are of, by the name that torch_npu gives it
 _HARDWARE = ("Ascend Hardware", "NPU")
 _DERIVED = ("Overlap Analysis",)
 _ARROWS = ("torch_to_npu", "async_npu")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..store.event_store import EventStore
 from ..store.files import ProfileFileError, collector_paused
-from .ascend import attribute_work, is_ascend
+from .ascend import DEVICE, attribute_work, is_ascend
 from .build import build
 from .collector import Collector
 from .tolerant import events_of, head_of, read_text
@@ -57,7 +57,7 @@ def load_repaired(path: str | os.PathLike[str], error: ProfileFileError) -> Repa
         events = list(_whole(_normal(events_of(text, log), log)))
         if is_ascend(events):
             events = attribute_work(events, log)
-            head.setdefault("use_device", "npu")
+            head.setdefault("use_device", DEVICE)
         collector = Collector()
         collector.head.update(head)
         taken = _take(collector, events, log)

@@ -123,7 +123,7 @@ class profile:
         """A new id, from the callback where one was given."""
         return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
 
-    @guarded("_end_sessions")
+    @guarded("end_sessions")
     def __enter__(self) -> profile | None:
         if not self.enabled:
             return None
@@ -139,7 +139,7 @@ class profile:
         self.config(create_trace_id=True)
         self._stats.profiler_prepare_call_duration_us = microseconds_since(started)
 
-    def _warm_up(self) -> None:
+    def warm_up(self) -> None:
         """Records without keeping anything. The first observed call of an operator also prepares later ones; that time
         would otherwise be charged to the first recorded step. Called at every step, so that no more than one is
         held.
@@ -153,7 +153,7 @@ class profile:
             self._warming.discard()
             self._warming = None
 
-    def _end_sessions(self) -> None:
+    def end_sessions(self) -> None:
         """Ends all recording, after an interrupt perhaps; may be called again.
 
         What an open window holds is kept for `_stop_trace`.
@@ -179,7 +179,7 @@ class profile:
         self.profiling_start_time_ns = self._session.start_ns
         self._stats.profiler_enable_call_duration_us = microseconds_since(started)
 
-    @guarded("_end_sessions")
+    @guarded("end_sessions")
     def __exit__(
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
@@ -237,7 +237,7 @@ class profile:
         if ProfilerActivity.CPU in set(activities) and self._session is not None:
             self._session.toggle(enabled)
 
-    def _add_metadata_json(self, key: str, text: str) -> bool:
+    def add_metadata_json(self, key: str, text: str) -> bool:
         """Adds to the open window's metadata; False where none is open."""
         if self._session is not None:
             self._metadata[key] = text

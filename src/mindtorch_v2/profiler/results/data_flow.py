@@ -26,13 +26,13 @@ class OpTree:
     """The event tree of a profile, and ways to walk it."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
-        self._roots = tuple(roots)
+        self.roots = tuple(roots)
 
     def dfs(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        yield from traverse_dfs(self._roots, *args, **kwargs)
+        yield from traverse_dfs(self.roots, *args, **kwargs)
 
     def bfs(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        yield from traverse_bfs(self._roots, *args, **kwargs)
+        yield from traverse_bfs(self.roots, *args, **kwargs)
 
     @cached_property
     def sorted_nodes(self) -> tuple[Any, ...]:
@@ -139,7 +139,7 @@ class DataFlowGraph:
     @cached_property
     def leaf_events(self) -> tuple[Any, ...]:
         """The events that nodes are made of, in the order of time."""
-        found, waiting = [], list(self._op_tree._roots)
+        found, waiting = [], list(self._op_tree.roots)
         while waiting:
             event = waiting.pop()
             if _is_leaf(event):

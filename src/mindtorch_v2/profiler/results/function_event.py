@@ -337,3 +337,8 @@ class FunctionEvent(FormattedTimesMixin, EventMapping, _Slots):
             f"cpu_memory_usage={self.cpu_memory_usage} {device}_memory_usage={self.device_memory_usage} "
             f"is_async={self.is_async} is_remote={self.is_remote} seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"
         )
+
+
+def metadata_json_of(event: FunctionEvent) -> str:
+    """What `event.metadata_json` is, without its warning; "" where there is nothing."""
+    return str(event._metadata_json or "")

@@ -6,6 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ..store.event_store import EventStore
+from .function_event import metadata_json_of
 from .results import Results
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class KinetoEvent:
         """What else a trace shows of the event, as members of a JSON object; asked for with
         `expose_kineto_event_metadata`.
         """
-        return str(self._event._metadata_json or "")
+        return metadata_json_of(self._event)
 
 
 class ProfilerResult:

@@ -116,7 +116,7 @@ class _KinetoProfile:
         """
         try:
             if self.profiler is not None:
-                self.profiler._end_sessions()
+                self.profiler.end_sessions()
         finally:
             if self.execution_trace_observer is not None:
                 self.execution_trace_observer.stop()
@@ -167,10 +167,10 @@ class _KinetoProfile:
         inner._start_trace(getattr(self, "step_num", 0), getattr(observer, "recorded_functions", None))
         info = self._get_distributed_info()
         if info:
-            inner._add_metadata_json("distributedInfo", json.dumps(info))
+            inner.add_metadata_json("distributedInfo", json.dumps(info))
             self._begin_alignment()
         for key, text in self.preset_metadata.items():
-            inner._add_metadata_json(key, text)
+            inner.add_metadata_json(key, text)
 
     @guarded("_end_recording")
     def stop_trace(self) -> None:
@@ -214,7 +214,7 @@ class _KinetoProfile:
         if not isinstance(key, str) or not isinstance(value, str):
             raise TypeError(_METADATA_TYPES.format(key, value))
         _check_json(key, value)
-        if self.profiler is None or not self.profiler._add_metadata_json(key, value):
+        if self.profiler is None or not self.profiler.add_metadata_json(key, value):
             warn_caller("Profiler is not initialized: skipping profiling metadata")
 
     def preset_metadata_json(self, key: str, value: str) -> None:
@@ -237,7 +237,7 @@ class _KinetoProfile:
         job, offset = _job(), inner.epoch_offset_ns
         if job is not None and offset is not None and inner.has_metadata("distributedInfo"):
             readings = [self._clock_reading, job.clock_reading()]
-            inner._add_metadata_json(ALIGNMENT_KEY, json.dumps(job.clock_alignment(offset, readings)))
+            inner.add_metadata_json(ALIGNMENT_KEY, json.dumps(job.clock_alignment(offset, readings)))
 
     # --- results ----------------------------------------------------------------------------------------------------
     def _results(self, purpose: str) -> Results:

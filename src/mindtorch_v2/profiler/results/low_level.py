@@ -187,7 +187,7 @@ def _toggle_collection_dynamic(enabled: bool, activities: Iterable[ProfilerActiv
 def _add_metadata_json(key: str, value: str) -> None:
     """Adds to the metadata of all windows that are open; `value` is a JSON text."""
     for window in open_windows():
-        window._add_metadata_json(key, value)
+        window.add_metadata_json(key, value)
 
 
 def _record_function_with_args_enter(name: str, *args: Any) -> record_function:

@@ -220,12 +220,12 @@ class MemoryProfileTimeline:
     """A memory profile that can be written to files, for one device each."""
 
     def __init__(self, memory_profile: MemoryProfile) -> None:
-        self._profile = memory_profile
+        self._tree = memory_profile._tree
         self.timeline = memory_profile.timeline
         self.categories = memory_profile.categories
 
     def _of_device(self, device_str: str) -> memory_timeline.MemoryProfileTimeline:
-        return memory_timeline.make_timeline(self._profile._tree, device_str)
+        return memory_timeline.make_timeline(self._tree, device_str)
 
     def _coalesce_timeline(self, device_str: str) -> tuple[list[int], list[list[int]]]:
         """Times in microseconds, and after each the live bytes: a zero, then one number per category."""
