@@ -29,7 +29,13 @@ FLAGS = [
     "-pthread",
 ]
 # One extension each, of all C files in its folders; headers are found from _native ("core/tensor.h").
-EXTENSIONS = {"_kernels": ("kernels",), "_core": ("core", "recorder"), "_npu_launch": ("npu",), "_onednn": ("onednn",)}
+EXTENSIONS = {
+    "_kernels": ("kernels",),
+    "_core": ("core", "recorder"),
+    "_npu_launch": ("npu",),
+    "_onednn": ("onednn",),
+    "_messages": ("messages",),
+}
 TRACE = {"_trace_reader": ("reader", "reader_type", "nesting"), "_trace_writer": ("writer",)}
 
 

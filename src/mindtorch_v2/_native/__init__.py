@@ -19,6 +19,7 @@ The C files lie in a folder per part; they include each other's headers as "core
                 threads that share long loops (threads.c); each_type.h compiles the .inc files for float and double,
                 and again for machines with AVX2 (`_kernels`)
     onednn/     the same kernels by oneDNN, where its library is installed (`_onednn`)
+    messages/   communication between processes, where nothing is recorded (`_messages`)
     trace/      trace files: the reader and the writer (`_trace_reader`, `_trace_writer`)
     common/     what several of these use
 

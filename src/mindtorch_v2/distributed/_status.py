@@ -142,6 +142,15 @@ class Note:
         self._group, self._of = group, of
         self._pack = struct.Struct(f"{_HEAD.format}{len(self._encoded)}s").pack_into
 
+    def next_key(self) -> int:
+        """The key of the next collective of its group, for who writes the note itself."""
+        return _next_key(self._group)
+
+    def parts(self) -> tuple[bytes, mmap.mmap | None, tuple[mmap.mmap, ...]]:
+        """A note without its key, the file of this process, and those of all: what who writes it needs."""
+        note = _HEAD.pack(0, self._signature, 0, len(self._encoded)) + self._encoded
+        return note, _board, tuple(_boards().values())
+
     def begin(self) -> int:
         """Notes that this process begins it; gives the key."""
         key = _next_key(self._group)

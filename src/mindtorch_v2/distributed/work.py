@@ -9,14 +9,17 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from .._tensor import Tensor
 from ..futures import Future
 from . import _events, _status
 from ._mpi import rank_from_environment
 
 _FIRST = 100  # how often completion is asked for before giving way to others, where each process has a core
-_SPINS, _ASKS = 500, 8  # how often others are given way before the thread sleeps; questions after each time
+_BYTES_PER_ASK = 1024  # of an exchange that goes on in one question, about
+_ASKS = 8  # questions after others were given way
 _SHORTEST, _LONGEST = 2e-5, 1e-3
 _LAZY = 0.05  # seconds of waiting from which on pauses grow: MPI goes on only when it is asked
+_PATIENCE, _PATIENCE_PER_BYTE, _MOST_PATIENCE = 2e-3, 4e-9, 0.5  # seconds of asking before the thread sleeps
 _LOOK, _GRACE = 0.5, 2.0  # seconds: how often a waiting process looks whether the others live, and what it grants them
 
 
@@ -52,21 +55,33 @@ def sweep() -> None:
 
 
 @cache
-def _first_asks() -> int:
-    """How often to ask before giving way: where processes share cores, another one may have to go on first."""
+def _has_core() -> bool:
+    """Whether there is a core for each process of this machine."""
     info = rank_from_environment()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return _FIRST if info is None or info.local_size <= cores else _ASKS
+    return info is None or info.local_size <= cores
 
 
-def spin(test: Callable[[Any], bool], received: Any) -> bool:
-    """Asks again and again whether a request of MPI is done, giving way to others in between, for as long as most
-    exchanges take. Whether it is. `received` is the MPI.Status to fill, if any."""
-    for _ in range(_first_asks()):
+def first_asks(nbytes: int) -> int:
+    """How often to ask before giving way, in an exchange of so many bytes: where processes share cores, another one may
+    have to go on first."""
+    return _FIRST + nbytes // _BYTES_PER_ASK if _has_core() else _ASKS
+
+
+def patience_s(nbytes: int) -> float:
+    """Seconds in which an exchange of so many bytes has mostly ended."""
+    return min(_PATIENCE + _PATIENCE_PER_BYTE * nbytes, _MOST_PATIENCE)
+
+
+def spin(test: Callable[[Any], bool], received: Any, nbytes: int, limit: float) -> bool:
+    """Asks again and again whether a request of MPI is done, giving way to others in between, for as long as an
+    exchange of so many bytes mostly takes, `limit` seconds at most. Whether it is. `received` is the MPI.Status to fill,
+    if any."""
+    for _ in range(first_asks(nbytes)):
         if test(received):
             return True
-    give_way = os.sched_yield
-    for _ in range(_SPINS):
+    give_way, end = os.sched_yield, time.monotonic() + min(limit, patience_s(nbytes))
+    while time.monotonic() < end:
         give_way()
         for _ in range(_ASKS):
             if test(received):
@@ -153,7 +168,7 @@ class Work:
     def _wait(self, limit: float) -> bool:
         """Waits so many seconds at most."""
         end, pause = time.monotonic() + limit, _SHORTEST
-        if self._spin():
+        if self._spin(sum(_bytes_of(tensor) for tensor in self._result), limit):
             return True
         look, gone, lazy = time.monotonic() + _LOOK, 0.0, time.monotonic() + _LAZY
         while not self._advance():
@@ -176,11 +191,11 @@ class Work:
             pause = min(2 * pause, _LONGEST if now > lazy else _SHORTEST)
         return True
 
-    def _spin(self) -> bool:
-        """Asks for a short while, without sleeping."""
+    def _spin(self, nbytes: int, limit: float) -> bool:
+        """Asks for a while, without sleeping."""
         while not self._advance():
             try:
-                if not spin(self._requests[0].Test, self._received):
+                if not spin(self._requests[0].Test, self._received, nbytes, limit):
                     return False
             except Exception as error:
                 raise self._failed(error) from error
@@ -256,6 +271,10 @@ class _Then(Future[Any]):
 
     def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
         return _Then(self, callback)
+
+
+def _bytes_of(value: Any) -> int:
+    return value._array.nbytes if isinstance(value, Tensor) else 0
 
 
 def _seconds(timeout: timedelta | float) -> float:

@@ -31,6 +31,7 @@ def test_results_of_everything_that_one_line_reduces(run_ranks: Callable[..., li
         assert found["refused"][0] == "RuntimeError: Cannot use ReduceOp.BAND with floating point tensors"
         assert found["refused"][1].startswith("NotImplementedError: torch.distributed carries dense tensors")
         assert found["refused"][2].startswith("TypeError: Invalid function argument. Expected parameter `tensor`")
+        assert found["late"] == [1, 3, 5, 7]
         assert found["mixed"] == [1.0, 3.0, 5.0, 7.0]
     assert first["recorded"] == ["c10d::allreduce_"] * 3
 

@@ -13,6 +13,7 @@ from mindtorch_v2 import _native, _observer
 from mindtorch_v2._backends.npu import blocks, plans, statistics
 from mindtorch_v2._dispatch import native_call
 from mindtorch_v2._native.sources import FOLDER as NATIVE_FOLDER
+from mindtorch_v2.distributed import _repeated, _status
 from mindtorch_v2.nn import _reduction
 from mindtorch_v2.profiler.export import rows
 from mindtorch_v2.profiler.load import collected, collector, native_reader, nesting
@@ -60,6 +61,13 @@ def test_trace_reader() -> None:
     assert list(reader.DESCRIPTIONS.values()) == list(range(len(reader.DESCRIPTIONS)))
 
 
+def test_messages() -> None:
+    messages = _native.native_module("_messages")
+    notes = {"HEAD": _status._HEAD.size, **of(_status, "SLOT HISTORY COUNT_BITS DONE")}
+    assert notes == messages.NOTES
+    assert of(_repeated, "DONE REFUSED") == {name: messages.ENDS[name] for name in ("DONE", "REFUSED")}
+
+
 def test_npu() -> None:
     launch = _native.native_module("_npu_launch")
     assert of(plans, "FROM_ARGUMENT FROM_OUTPUT CONSTANT") == launch.ORIGINS
@@ -82,6 +90,7 @@ ONLY_IN_C = {
     "core": {"FALLBACK", "SET_HANDLER", "ROOM", "ATTEMPTS", "MOST", "NEW_FROM_DESCR", "FLOAT_ID", "SAME_SHAPE"}
     | {"WANTED", "MOST_CHOICES", "MOST_IDLE", "HALF_NUM"},
     "kernels": {"MOST_ARRAYS", "MACHINE_BASELINE", "ROW_MAJOR"},
+    "messages": {"ASKS_WITH_LOCK"},
     "npu": {"UNWATCHED", "ELSEWHERE"},
     "onednn": {"OP_PRODUCT", "CAPACITY", "OP_ELEMENTWISE", "OP_FORWARD", "MAX_VIEWS", "DIMS", "ENGINE_CPU", "TYPE_F16"}
     | {"QUERY_NAME", "REPLACED_COUNT", "FORWARD_TRAINING", "CONVOLUTION_DIRECT", "ARG_SRC"},
@@ -94,6 +103,7 @@ EXPORTED = {
     "common": {"KEY_BITS"},
     "core": {"MAX_PARAMS", "ARGUMENT_KINDS", "MAKES", "RESULT_TYPES", "SAVED_KINDS", "STEPS_KINDS"},
     "kernels": {"REDUCE_NONE"},
+    "messages": {"NOTE_HEAD", "IS_DONE"},
     "npu": {"FROM_ARGUMENT", "BY_VALUE", "ALLOCATIONS", "SMALL", "CURRENT"},
     "onednn": set(),
     "recorder": {"SHAPES", "KIND_NODE", "USER", "TENSORS", "ARGUMENT_BITS"},

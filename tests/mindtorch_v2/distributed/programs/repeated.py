@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -41,6 +42,12 @@ strided = torch.full((4, 2), float(rank)).t()[:, ::2]
 found["strided"] = [reduced(strided).tolist() for _ in range(2)]
 found["groups"] = [reduced(torch.tensor([1.0 + rank]), group=g).item() for g in (None, pair, every, pair)]
 found["refused"] = [refused(torch.ones(1), dist.ReduceOp.BAND), refused(torch.ones(1).to_sparse()), refused([1.0])]
+late = []
+for i in range(4):
+    if i == 2 and rank == 1:  # longer than the others ask without a Work
+        time.sleep(0.02)
+    late.append(reduced(torch.tensor([i + rank])).item())
+found["late"] = late
 # one process records, another holds Works: the line is the same for all, how they run it is not
 profile = torch.profiler.profile() if rank == 0 else None
 mixed = []
