@@ -75,8 +75,8 @@ def patience_s(nbytes: int) -> float:
 
 def spin(test: Callable[[Any], bool], received: Any, nbytes: int, limit: float) -> bool:
     """Asks again and again whether a request of MPI is done, giving way to others in between, for as long as an
-    exchange of so many bytes mostly takes, `limit` seconds at most. Whether it is. `received` is the MPI.Status to fill,
-    if any."""
+    exchange of so many bytes mostly takes, `limit` seconds at most. Whether it is. `received` is the MPI.Status to
+    fill, if any."""
     for _ in range(first_asks(nbytes)):
         if test(received):
             return True
