@@ -105,3 +105,19 @@ def test_constructors_tell_whose_object_they_make(module):
     assert classes
     answers = {name: getattr(kind.__new__, "__annotations__", {}).get("return") for name, kind in classes.items()}
     assert [name for name, answer in answers.items() if answer == "Any"] == []
+
+
+def test_classes_that_programs_write_types_for_take_type_arguments():
+    """`def train(loader: DataLoader[tuple[Tensor, Tensor]])`: what is generic in PyTorch is so here."""
+    data = torch.utils.data
+    generic = (data.Dataset, data.IterableDataset, data.StackDataset, data.Sampler, data.DistributedSampler)
+    for kind in (
+        *generic,
+        data.DataLoader,
+        torch.nn.DataParallel,
+        torch.distributions.Independent,
+        torch.futures.Future,
+    ):
+        assert kind[int].__origin__ is kind
+    assert [len(batch) for batch in data.DataLoader[torch.Tensor]([1, 2, 3], batch_size=2)] == [2, 1]
+    assert torch.nn.DataParallel[torch.nn.Linear](torch.nn.Linear(1, 2))(torch.ones(3, 1)).shape == (3, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .._shape import Size
 from . import constraints
@@ -12,7 +12,10 @@ from .utils import _sum_rightmost
 __all__ = ["Independent"]
 
 
-class Independent(Distribution):
+D = TypeVar("D", bound=Distribution)
+
+
+class Independent(Distribution, Generic[D]):
     """`base_distribution` with its last `reinterpreted_batch_ndims` batch dimensions as event dimensions:
     probabilities multiply.
 
@@ -23,9 +26,7 @@ class Independent(Distribution):
 
     arg_constraints: dict[str, Any] = {}
 
-    def __init__(
-        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
             raise ValueError(
                 "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..._device import device as make_device
 from ..modules.module import Module
@@ -21,7 +21,10 @@ def _devices() -> list[int]:
     return list(range(accelerator.device_count()))
 
 
-class DataParallel(Module):
+T = TypeVar("T", bound=Module)
+
+
+class DataParallel(Module, Generic[T]):
     """Runs copies of a module on parts of a batch, one per device, and puts the results together on the first.
 
     Without an accelerator it is the module itself, called through this one, whose parameters are named `module.weight`.
@@ -32,7 +35,7 @@ class DataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+        self, module: T, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
     ) -> None:
         super().__init__()
         from ... import accelerator

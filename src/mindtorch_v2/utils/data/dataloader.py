@@ -6,14 +6,14 @@ import itertools
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, cast
 
 from ._iterators import BaseIterator, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _DatasetKind
 from ._utils.worker import get_worker_info
-from .dataset import IterableDataset
+from .dataset import Dataset, IterableDataset, T_co
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "get_worker_info"]
@@ -29,7 +29,7 @@ class _InfiniteConstantSampler(Sampler):
         return itertools.repeat(None)
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Iterates over a dataset in batches, optionally shuffled, optionally fetched by worker processes.
 
     dataset             a map-style dataset (`__getitem__`, `__len__`) or an IterableDataset.
@@ -48,7 +48,7 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Sequence[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -90,7 +90,8 @@ class DataLoader:
             if self._is_iterable:
                 sampler = _InfiniteConstantSampler()
             else:
-                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+                sized = cast(Sized, dataset)
+                sampler = RandomSampler(sized, generator=generator) if shuffle else SequentialSampler(sized)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
@@ -199,7 +200,7 @@ class DataLoader:
         """The count of batches; for a stream, what its length promises."""
         if not self._is_iterable:
             return len(self._index_sampler)
-        n = len(self.dataset)
+        n = len(cast(Sized, self.dataset))
         if self.batch_size is None:
             return n
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)

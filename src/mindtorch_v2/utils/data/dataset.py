@@ -83,7 +83,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return self.tensors[0].size(0)
 
 
-class StackDataset(Dataset[Any]):
+T_stack = TypeVar("T_stack", tuple[Any, ...], dict[str, Any])
+
+
+class StackDataset(Dataset[T_stack]):
     """Datasets of equal length side by side; samples are tuples or dicts of their samples.
 
     >>> torch.utils.data.StackDataset([1, 2], [3, 4])[0]

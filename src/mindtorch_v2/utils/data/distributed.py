@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence, Sized
+from typing import Any, cast
 
 from ..._dispatch import aten
 from ..._python.random import Generator
-from .sampler import Sampler
+from .dataset import Dataset
+from .sampler import Sampler, T_co
 
 __all__ = ["DistributedSampler"]
 
@@ -31,7 +32,7 @@ def _process_rank() -> int:
     return distributed.get_rank()
 
 
-class DistributedSampler(Sampler):
+class DistributedSampler(Sampler[T_co]):
     """The indices of one process out of `num_replicas`, number `rank`: every `num_replicas`-th of the data set's.
 
     Shuffled anew in every epoch that `set_epoch` names, alike in all processes. So that all get the same number, the
@@ -43,7 +44,7 @@ class DistributedSampler(Sampler):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Sequence[T_co],
         num_replicas: int | None = None,
         rank: int | None = None,
         shuffle: bool = True,
@@ -56,12 +57,12 @@ class DistributedSampler(Sampler):
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.epoch, self.shuffle, self.seed, self.drop_last = 0, shuffle, seed, drop_last
-        count = len(dataset)
+        count = len(cast(Sized, dataset))
         self.num_samples = count // num_replicas if drop_last else math.ceil(count / num_replicas)
         self.total_size = self.num_samples * num_replicas
 
-    def __iter__(self) -> Iterator[int]:
-        count = len(self.dataset)
+    def __iter__(self) -> Iterator[Any]:
+        count = len(cast(Sized, self.dataset))
         indices = list(range(count))
         if self.shuffle:
             generator = Generator()

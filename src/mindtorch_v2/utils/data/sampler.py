@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..._dispatch import aten
 from ..._dtype import float64, int64
@@ -20,7 +20,10 @@ __all__ = [
 ]
 
 
-class Sampler:
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Sampler(Generic[T_co]):
     """An iterable of indices (or of lists of them).
 
     >>> list(torch.utils.data.SequentialSampler(range(3)))
@@ -30,14 +33,11 @@ class Sampler:
     def __init__(self, data_source: Any = None) -> None:
         pass
 
-    def __class_getitem__(cls, item: Any) -> Any:
-        return cls
-
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
 
 
-class SequentialSampler(Sampler):
+class SequentialSampler(Sampler[int]):
     """0, 1, 2, ...
 
     >>> list(torch.utils.data.SequentialSampler(range(3)))
@@ -60,7 +60,7 @@ def seeded_generator() -> Any:
     return _random.Generator().manual_seed(seed)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(Sampler[int]):
     """A random order without repetition, or draws with repetition.
 
     >>> sorted(torch.utils.data.RandomSampler(range(3)))
@@ -101,7 +101,7 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(Sampler[int]):
     """A random order of given indices.
 
     >>> sorted(torch.utils.data.SubsetRandomSampler([4, 7]))
@@ -119,7 +119,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with probabilities proportional to weights.
 
     >>> list(torch.utils.data.WeightedRandomSampler([0., 1.], num_samples=3))
@@ -147,7 +147,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-class BatchSampler(Sampler):
+class BatchSampler(Sampler[list[int]]):
     """Groups the indices of a sampler into lists.
 
     >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
