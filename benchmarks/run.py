@@ -29,11 +29,12 @@ sys.path.insert(0, str(HERE))
 QUESTIONS = [
     p.stem for p in sorted(HERE.glob("*.py")) if p.stem not in ("run", "common") and "def measure" in p.read_text()
 ]
-METHOD = """PyTorch 2.13.0 and this package run in the same process, in short rounds that alternate between the two; the best
-round of each counts. Imports, profiles of up to ten million events and different thread counts are measured in fresh
-interpreters. Both use one thread unless a row says otherwise. A ratio below 1 means that this package is faster. "At
-most" is the limit that this project sets itself: for the ratio, or for the figure itself if there is no ratio.
-`make bench` updates this page and writes the figures as JSON to `benchmarks/out/results.json`."""
+METHOD = """PyTorch 2.13.0 and this package run in the same process, in short rounds that alternate between the two; the
+best round of each counts. Imports, profiles of up to ten million events and different thread counts are
+measured in fresh interpreters. Both use one thread unless a row says otherwise. A ratio below 1 means that
+this package is faster. "At most" is the limit that this project sets itself: for the ratio, or for the
+figure itself if there is no ratio. `make bench` updates this page and writes the figures as JSON to
+`benchmarks/out/results.json`."""
 RESULTS = HERE / "out" / "results.json"
 
 
