@@ -11,10 +11,9 @@ import re
 from words import HEADER, body, by_annotations, class_name, definitions, imports, plain
 
 from mindtorch_v2 import Tensor
-from mindtorch_v2._dispatch.namespace import LazyMethod
+from mindtorch_v2._dispatch.namespace import OPERATORS, LazyMethod
 from mindtorch_v2._ops import table
 from mindtorch_v2._ops.signatures import signatures
-from mindtorch_v2._python.install import _OPERATORS
 
 _WRITTEN = (pathlib.Path(__file__).parent / "tensor_methods.txt").read_text()
 _WRITTEN_NAMES = frozenset(re.findall(r"^def (\w+)", _WRITTEN, re.M))
@@ -52,7 +51,7 @@ def _own_names() -> set[str]:
 def operators() -> list[str]:
     """The methods behind `+`, `<` and so on."""
     lines = []
-    for name in sorted({*_OPERATORS, *_REFLECTED, "__invert__"}):
+    for name in sorted({*OPERATORS, *_REFLECTED, "__invert__"}):
         if name in ("__neg__", "__abs__", "__pos__", "__invert__"):
             lines.append(f"def {name}(self) -> Tensor: ...")
         else:

@@ -1,14 +1,80 @@
-"""`aten`: every op by name, its call function made when first used."""
+"""Every op by name, its call function made when first used: `aten.add`, and the methods and operators of tensors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._ops import table
+from .._tensor import Tensor
 from .bind import make_call
 from .loading import call_as_loading
 from .overloads import resolver
 from .overrides import overridable
+
+# Operators of tensors: Python's name of the method, and the op that it calls.
+OPERATORS = {
+    "__add__": "add",
+    "__radd__": "add",
+    "__sub__": "sub",
+    "__rsub__": "rsub",
+    "__mul__": "mul",
+    "__rmul__": "mul",
+    "__truediv__": "div",
+    "__floordiv__": "floor_divide",
+    "__mod__": "remainder",
+    "__pow__": "pow",
+    "__matmul__": "matmul",
+    "__eq__": "eq",
+    "__ne__": "ne",
+    "__lt__": "lt",
+    "__le__": "le",
+    "__gt__": "gt",
+    "__ge__": "ge",
+    "__iadd__": "add_",
+    "__isub__": "sub_",
+    "__imul__": "mul_",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+    "__ipow__": "pow_",
+    "__neg__": "neg",
+    "__abs__": "abs",
+    "__pos__": "positive",
+    "__and__": "__and__",
+    "__or__": "__or__",
+    "__xor__": "__xor__",
+    "__iand__": "__iand__",
+    "__ior__": "__ior__",
+    "__ixor__": "__ixor__",
+    "__lshift__": "__lshift__",
+    "__rshift__": "__rshift__",
+    "__ilshift__": "__ilshift__",
+    "__irshift__": "__irshift__",
+}
+
+# Names of ops that tensors have as attributes of another kind.
+_NOT_METHODS = {
+    "size",
+    "stride",
+    "numel",
+    "dim",
+    "real",
+    "imag",
+    "is_contiguous",
+    "data",
+    "grad",
+    "requires_grad",
+    "T",
+    "mT",
+    "H",
+    "mH",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "storage_offset",
+    "type",
+    "is_inference",
+}
 
 _functions: dict[str, Any] = {}
 fronts: dict[str, Any] = {}  # hand-written Python functions that stand in front of a name's overloads
@@ -71,11 +137,19 @@ class LazyMethod:
         self.name, self.attribute, self.form = name, attribute or name, form
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        from .._tensor import Tensor
-
         function = function_of(self.name, self.form)
         setattr(Tensor, self.attribute, function)
         return function if instance is None else function.__get__(instance, owner)
+
+
+def install_methods() -> None:
+    """Puts the op table's methods, and the operators of Python that are ops, onto Tensor."""
+    for name, overloads in table.OVERLOADS.items():
+        if any(o.method for o in overloads) and name not in _NOT_METHODS and name not in Tensor.__dict__:
+            setattr(Tensor, name, LazyMethod(name))
+    for attribute, name in OPERATORS.items():
+        if name in table.OVERLOADS:
+            setattr(Tensor, attribute, LazyMethod(name, attribute, "operator"))
 
 
 aten: Any = Aten()

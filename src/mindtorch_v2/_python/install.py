@@ -9,82 +9,15 @@ from .._backends.cpu import boxing as _cpu  # noqa: F401 - backends put themselv
 from .._backends.meta import boxing as _meta  # noqa: F401
 from .._dispatch import aten
 from .._dispatch.checks import check_result_type
-from .._dispatch.namespace import LazyMethod, function_of
+from .._dispatch.namespace import function_of, install_methods
 from .._ops import table
 from .._tensor import Tensor
 from . import indexing
 
-_OPERATORS = {
-    "__add__": "add",
-    "__radd__": "add",
-    "__sub__": "sub",
-    "__rsub__": "rsub",
-    "__mul__": "mul",
-    "__rmul__": "mul",
-    "__truediv__": "div",
-    "__floordiv__": "floor_divide",
-    "__mod__": "remainder",
-    "__pow__": "pow",
-    "__matmul__": "matmul",
-    "__eq__": "eq",
-    "__ne__": "ne",
-    "__lt__": "lt",
-    "__le__": "le",
-    "__gt__": "gt",
-    "__ge__": "ge",
-    "__iadd__": "add_",
-    "__isub__": "sub_",
-    "__imul__": "mul_",
-    "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_",
-    "__ipow__": "pow_",
-    "__neg__": "neg",
-    "__abs__": "abs",
-    "__pos__": "positive",
-    "__and__": "__and__",
-    "__or__": "__or__",
-    "__xor__": "__xor__",
-    "__iand__": "__iand__",
-    "__ior__": "__ior__",
-    "__ixor__": "__ixor__",
-    "__lshift__": "__lshift__",
-    "__rshift__": "__rshift__",
-    "__ilshift__": "__ilshift__",
-    "__irshift__": "__irshift__",
-}
-_NOT_METHODS = {
-    "size",
-    "stride",
-    "numel",
-    "dim",
-    "real",
-    "imag",
-    "is_contiguous",
-    "data",
-    "grad",
-    "requires_grad",
-    "T",
-    "mT",
-    "H",
-    "mH",
-    "is_floating_point",
-    "is_complex",
-    "is_signed",
-    "storage_offset",
-    "type",
-    "is_inference",
-}
-
 
 def install() -> None:
-    """Makes every declared method reachable; functions are compiled when first used."""
-    for name, overloads in table.OVERLOADS.items():
-        if any(o.method for o in overloads) and name not in _NOT_METHODS and name not in Tensor.__dict__:
-            setattr(Tensor, name, LazyMethod(name))
-    for attribute, name in _OPERATORS.items():
-        if name in table.OVERLOADS:
-            setattr(Tensor, attribute, LazyMethod(name, attribute, "operator"))
+    """Makes every declared method and operator reachable; functions are compiled when first used."""
+    install_methods()
     for attribute, function in _METHODS.items():
         setattr(Tensor, attribute, function)
 

@@ -10,6 +10,99 @@
 
 #include <string.h>
 
+/* --- binding */
+static int find_param(const Call *call, PyObject *name)
+{
+    for (int i = 0; i < call->count; i++)
+        if (call->params[i].name == name)
+            return i;
+    for (int i = 0; i < call->count; i++)
+        if (PyUnicode_Compare(call->params[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int bind_arguments(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count,
+                          PyObject *keywords)
+{
+    int last = call->positional - 1;
+    bool spreads = last >= 0 && call->params[last].kind == ARGUMENT_SPREAD;
+    Py_ssize_t simple = spreads ? Py_MIN(count, last) : count;
+    if (simple > call->positional)
+        return FALLBACK;
+    memset(arguments->bound, 0, (size_t)call->count * sizeof *arguments->bound);
+    memcpy(arguments->bound, args, (size_t)simple * sizeof *args);
+    int bound = spreads ? bind_spread(arguments, args, count, last) : DONE;
+    for (Py_ssize_t i = 0; bound == DONE && keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+        int position = find_param(call, PyTuple_GET_ITEM(keywords, i));
+        if (position < 0 || arguments->bound[position])
+            return FALLBACK;
+        arguments->bound[position] = args[count + i];
+    }
+    for (int i = 0; bound == DONE && i < call->count; i++)
+        if (!arguments->bound[i] && !(arguments->bound[i] = call->params[i].unset))
+            return FALLBACK;
+    return bound;
+}
+
+/* --- what the arguments are */
+static bool is_plain_number(PyObject *value)
+{
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+}
+
+static int read_tensor(PyObject *value, Arguments *arguments, int position)
+{
+    const Tensor *tensor = (const Tensor *)value;
+    if (!tensor->array || !tensor->keys || !tensor->dtype)
+        return FALLBACK;
+    arguments->keys |= PyLong_AsLong(tensor->keys);
+    arguments->array[position] = tensor->array;
+    return DONE;
+}
+
+static int read_argument(const Param *param, Arguments *arguments, int position)
+{
+    PyObject *value = arguments->bound[position];
+    arguments->array[position] = value;
+    if (takes_tensor(param)) {
+        if (is_tensor(value))
+            return read_tensor(value, arguments, position);
+        arguments->has_number |= param->kind == ARGUMENT_NUMBER;
+        return param->kind == ARGUMENT_OPTIONAL_TENSOR ? value == Py_None
+                                                       : param->kind == ARGUMENT_NUMBER && is_plain_number(value);
+    }
+    switch (param->kind) {
+    case ARGUMENT_TENSOR_LIST:
+    case ARGUMENT_LIST_WITH_HOLES:
+        return read_list(value, arguments, param->kind == ARGUMENT_LIST_WITH_HOLES);
+    case ARGUMENT_REPEATED:
+        return PyLong_CheckExact(value) ? repeat(arguments, position, param->length) : DONE;
+    case ARGUMENT_ELEMENT_TYPE:
+        return value == Py_None || Py_TYPE(value) == Py_TYPE(bool_type);
+    case ARGUMENT_REAL:
+        return is_plain_number(value) || value == Py_None;
+    case ARGUMENT_DEVICE:
+        return read_device(arguments, position);
+    case ARGUMENT_UNSET:
+        return value == Py_None || value == Py_False;
+    default:
+        return DONE;
+    }
+}
+
+static int read_arguments(const Call *call, Arguments *arguments)
+{
+    arguments->keys = 0;
+    arguments->has_number = false;
+    for (int i = 0; i < call->count; i++) {
+        int read = read_argument(&call->params[i], arguments, i);
+        if (read != DONE)
+            return read;
+    }
+    return DONE;
+}
+
 /* --- which kernel */
 /* Whether the kernel can take the arrays as they are: nothing is to be cast. */
 static bool types_fit(const Call *call, const Arguments *arguments)
@@ -35,27 +128,6 @@ static bool takes_arrays(const Call *call, const Arguments *arguments, long devi
            && !(arguments->observed && call->has_steps && !steps_fit(call, arguments));
 }
 
-/* The kernel on tensors. A leaf op's is found by the dispatcher at the first call, which keeps it with the op. */
-static int find_boxed(Call *call, Arguments *arguments, long device)
-{
-    arguments->boxed = call->composite;
-    if (call->composite)
-        return DONE;
-    if (!device || (device != KEY_CPU && arguments->observed && active_core->watches_memory))
-        return FALLBACK;
-    if (!call->boxed || call->boxed_key != device) {
-        PyObject *kernels = PyObject_GetAttrString(call->op, "backends");
-        PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, boxed_key(device)) : NULL;
-        Py_XINCREF(found);
-        Py_XSETREF(call->boxed, found);
-        call->boxed_key = device;
-        Py_XDECREF(kernels);
-        PyErr_Clear();
-    }
-    arguments->boxed = call->boxed;
-    return call->boxed ? DONE : FALLBACK;
-}
-
 static int choose_kernel(Call *call, Arguments *arguments)
 {
     arguments->observed = mode_word & KEY_OBSERVED;
@@ -74,27 +146,6 @@ static int choose_kernel(Call *call, Arguments *arguments)
 }
 
 /* --- the kernel on arrays */
-/* Puts the error that PyTorch gives instead of the kernel's ValueError. */
-static void explain_error(const Call *call, const Arguments *arguments)
-{
-    if (!PyErr_ExceptionMatches(PyExc_ValueError))
-        return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *given = tuple_of(arguments->bound, call->count);
-    PyObject *better = given ? PyObject_CallFunctionObjArgs(explain, call->op, given, value, NULL) : NULL;
-    Py_XDECREF(given);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
-    if (!better)
-        return;
-    PyException_SetCause(better, NULL);
-    PyErr_SetObject((PyObject *)Py_TYPE(better), better);
-    Py_DECREF(better);
-}
-
 PyObject *run_kernel(const Call *call, Arguments *arguments)
 {
     PyObject *made = call->loop && !memory_is_watched() ? loop_run(call, arguments) : NULL;
@@ -155,48 +206,6 @@ static int hold_arrays(const Call *call, Arguments *arguments)
     return 0;
 }
 
-/* Whether two arrays have one shape and one set of strides. Of arrays without dimensions numpy may keep no lists, which
- * memcmp must not be handed. */
-static bool same_layout(const ArrayFields *a, const ArrayFields *b)
-{
-    size_t bytes = (size_t)a->nd * sizeof *a->dimensions;
-    return a->nd == b->nd
-           && (bytes == 0 || (!memcmp(a->dimensions, b->dimensions, bytes) && !memcmp(a->strides, b->strides, bytes)));
-}
-
-/* Whether the operands of an elementwise op lie in memory in different orders, so that numpy's choice for the result
- * may not be PyTorch's. */
-static bool layouts_differ(const Call *call, const Arguments *arguments)
-{
-    const ArrayFields *first = NULL;
-    bool row_major = true, same = true;
-    for (int i = 0; i < call->count; i++) {
-        if (!takes_tensor(&call->params[i]) || !is_tensor(arguments->bound[i]))
-            continue;
-        const ArrayFields *fields = fields_of(arguments->array[i]);
-        if (!fields)
-            return true;
-        row_major = row_major && fields->flags & ARRAY_C_CONTIGUOUS;
-        if (!first)
-            first = fields;
-        else
-            same = same && same_layout(fields, first);
-    }
-    return !row_major && !same;
-}
-
-/* The result (stolen) in the order that its operands' memory tells. */
-static PyObject *settled(const Call *call, const Arguments *arguments, PyObject *array)
-{
-    if (Py_TYPE(array) != array_class) /* a number */
-        return array;
-    PyObject *operands = tuple_of(arguments->array, call->count);
-    PyObject *made = operands ? PyObject_CallFunctionObjArgs(settle, array, operands, NULL) : NULL;
-    Py_XDECREF(operands);
-    Py_DECREF(array);
-    return made;
-}
-
 static PyObject *run_on_arrays(const Call *call, Arguments *arguments)
 {
     if ((call->writes && check_target(arguments->bound[0]) < 0)
@@ -205,79 +214,13 @@ static PyObject *run_on_arrays(const Call *call, Arguments *arguments)
     bool shows_steps = arguments->observed && call->steps.kind != STEPS_NONE;
     PyObject *made = shows_steps ? steps_run(call, arguments) : run_kernel(call, arguments);
     if (made && !arguments->is_in_order && layouts_differ(call, arguments))
-        made = settled(call, arguments, made);
+        made = settle_order(call, arguments, made);
     release_arrays(arguments, call->count);
     if (!made) {
         explain_error(call, arguments);
         return NULL;
     }
     return make_result(call, arguments, made);
-}
-
-/* --- the kernel on tensors */
-/* Switches gradients back on, also while an error is on its way, which stays. */
-static int restore_grad(bool on)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    int failed = modes_swap_grad(on) < 0;
-    if (type) {
-        PyErr_Clear();
-        PyErr_Restore(type, value, traceback);
-    }
-    return failed ? -1 : 0;
-}
-
-static bool is_argument(const Call *call, const Arguments *arguments, PyObject *made)
-{
-    for (int i = 0; i < call->count; i++)
-        if (arguments->bound[i] == made)
-            return true;
-    return false;
-}
-
-static bool shares_memory_with_any(const Tensor *made, PyObject *given)
-{
-    if (!PyList_Check(given) && !PyTuple_Check(given))
-        return shares_memory(made, given);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); i++)
-        if (shares_memory_with_any(made, PySequence_Fast_GET_ITEM(given, i)))
-            return true;
-    return false;
-}
-
-/* The writes by which a call filled new memory are not counted: nobody saw it before. */
-static void count_from_zero(const Call *call, const Arguments *arguments, const Tensor *made)
-{
-    if (made->storage == Py_None || !storage_was_written(made->storage) || PyLong_AsLong(made->keys) & KEY_GRAD)
-        return;
-    for (int i = 0; i < call->count; i++)
-        if (shares_memory_with_any(made, arguments->bound[i]))
-            return;
-    storage_count_from_zero(made->storage);
-}
-
-/* The steps of a composite that has a derivative, or says so, record nothing themselves. */
-static PyObject *run_on_tensors(const Call *call, Arguments *arguments)
-{
-    bool below = call->below_autograd && (arguments->grad || arguments->observed);
-    int before = below ? modes_swap_grad(false) : 0;
-    if (before < 0)
-        return NULL;
-    PyObject *kernel = held(arguments->boxed);
-    PyObject *made = PyObject_Vectorcall(kernel, arguments->bound, (size_t)call->count, NULL);
-    Py_DECREF(kernel);
-    if (below && restore_grad(before) < 0)
-        Py_CLEAR(made);
-    if (made && call->makes_new && is_tensor(made))
-        count_from_zero(call, arguments, (const Tensor *)made);
-    bool is_watched = made && arguments->observed && arguments->core->watches_memory && !call->composite
-                      && !call->is_view && !call->writes;
-    if (made
-        && ((arguments->grad && !is_argument(call, arguments, made) && record_gradient(call, arguments, made) < 0)
-            || (is_watched && watch_results(made) < 0)))
-        Py_CLEAR(made);
-    return made;
 }
 
 static PyObject *run(const Call *call, Arguments *arguments)

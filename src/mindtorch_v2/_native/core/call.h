@@ -148,13 +148,23 @@ bool is_row_major(const Tensor *tensor);      /* its elements lie in the order o
 /* call_type.c: adds the enums above to a module, as dictionaries. */
 int calls_export(PyObject *module);
 
-/* call_bind.c */
-int bind_arguments(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
-int read_arguments(const Call *call, Arguments *arguments);
+/* call_arguments.c: what is seldom, or costly in any case; FALLBACK, DONE or FAILED. */
+int bind_spread(Arguments *arguments, PyObject *const *args, Py_ssize_t count, int position);
+int repeat(Arguments *arguments, int position, int length);
+int read_list(PyObject *value, Arguments *arguments, bool has_holes);
+int read_device(Arguments *arguments, int position);
 bool has_asked(const Call *call, const Arguments *arguments);
+
+/* call_boxed.c: the kernel on tensors. */
+int find_boxed(Call *call, Arguments *arguments, long device);
+PyObject *run_on_tensors(const Call *call, Arguments *arguments);
+int restore_grad(bool on);
 
 /* call_result.c: what the kernel returned (stolen) as the op's result. */
 PyObject *make_result(const Call *call, const Arguments *arguments, PyObject *made);
+bool layouts_differ(const Call *call, const Arguments *arguments);
+PyObject *settle_order(const Call *call, const Arguments *arguments, PyObject *array);
+void explain_error(const Call *call, const Arguments *arguments);
 int check_target(PyObject *target);
 int watch_results(PyObject *made);
 

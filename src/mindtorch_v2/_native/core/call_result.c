@@ -178,3 +178,68 @@ PyObject *make_result(const Call *call, const Arguments *arguments, PyObject *ma
         Py_CLEAR(made);
     return named_tuple(call, made);
 }
+
+/* --- the order of its elements in memory */
+/* Whether two arrays have one shape and one set of strides. Of arrays without dimensions numpy may keep no lists, which
+ * memcmp must not be handed. */
+static bool same_layout(const ArrayFields *a, const ArrayFields *b)
+{
+    size_t bytes = (size_t)a->nd * sizeof *a->dimensions;
+    return a->nd == b->nd
+           && (bytes == 0 || (!memcmp(a->dimensions, b->dimensions, bytes) && !memcmp(a->strides, b->strides, bytes)));
+}
+
+/* Whether the operands of an elementwise op lie in memory in different orders, so that numpy's choice for the result
+ * may not be PyTorch's. */
+bool layouts_differ(const Call *call, const Arguments *arguments)
+{
+    const ArrayFields *first = NULL;
+    bool row_major = true, same = true;
+    for (int i = 0; i < call->count; i++) {
+        if (!takes_tensor(&call->params[i]) || !is_tensor(arguments->bound[i]))
+            continue;
+        const ArrayFields *fields = fields_of(arguments->array[i]);
+        if (!fields)
+            return true;
+        row_major = row_major && fields->flags & ARRAY_C_CONTIGUOUS;
+        if (!first)
+            first = fields;
+        else
+            same = same && same_layout(fields, first);
+    }
+    return !row_major && !same;
+}
+
+/* The result (stolen) in the order that its operands' memory tells. */
+PyObject *settle_order(const Call *call, const Arguments *arguments, PyObject *array)
+{
+    if (Py_TYPE(array) != array_class) /* a number */
+        return array;
+    PyObject *operands = tuple_of(arguments->array, call->count);
+    PyObject *made = operands ? PyObject_CallFunctionObjArgs(settle, array, operands, NULL) : NULL;
+    Py_XDECREF(operands);
+    Py_DECREF(array);
+    return made;
+}
+
+/* --- instead of a result */
+/* Puts the error that PyTorch gives instead of the kernel's ValueError. */
+void explain_error(const Call *call, const Arguments *arguments)
+{
+    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *given = tuple_of(arguments->bound, call->count);
+    PyObject *better = given ? PyObject_CallFunctionObjArgs(explain, call->op, given, value, NULL) : NULL;
+    Py_XDECREF(given);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (!better)
+        return;
+    PyException_SetCause(better, NULL);
+    PyErr_SetObject((PyObject *)Py_TYPE(better), better);
+    Py_DECREF(better);
+}

@@ -1,5 +1,5 @@
-/* The modes of the process and of each thread: kept in call.c, which reads them at every call, and changed for a while
- * in modes.c. */
+/* The modes of the process and of each thread: kept in call_state.c, read at every call, and changed for a while in
+ * modes.c. */
 #ifndef MINDTORCH_MODES_H
 #define MINDTORCH_MODES_H
 
@@ -13,7 +13,7 @@ extern PyTypeObject Switch_Type, Guarded_Type;
 extern PyMethodDef modes_functions[];
 int modes_setup(void);
 
-/* in call.c */
+/* in call_state.c */
 int modes_set_bit(long bit, bool on);
 int modes_swap_grad(bool on);       /* what was before, or -1 with an error set */
 PyObject *modes_thread_state(void); /* borrowed, as is the name of its attribute `grad` */
