@@ -14,6 +14,7 @@ from mindtorch_v2 import _keys, _native
 
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
 BITS = {name: value for name, value in vars(_keys).items() if name.isupper() and isinstance(value, int)}
+BIT_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Mod)
 WORDS = {"_keys", "keys", "key", "_mode"}
 WORTH_PARSING = re.compile(
     rf"^.*\b(?:{'|'.join(WORDS)})\b.*[1-9].*$|^.*[1-9].*\b(?:{'|'.join(WORDS)})\b.*$|^_?(?:{'|'.join(BITS)}) *=",
@@ -23,8 +24,15 @@ IN_TEXT = re.compile(r"\b_(keys|mode)\b\)? *(&|\||==|!=|=|&=|\|=) *~?\(?(0x)?[1-
 
 
 def _is_number(node: ast.AST | None) -> bool:
+    """Whether an expression is, or may be, a literal that is no zero: `8`, `~8`, `1 << 3`, `8 if x else 0`, `(1, 8)`."""
     if isinstance(node, ast.UnaryOp):
         return _is_number(node.operand)
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left) and isinstance(node.right, ast.Constant)
+    if isinstance(node, ast.IfExp):
+        return _is_number(node.body) or _is_number(node.orelse)
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return any(_is_number(element) for element in node.elts)
     return isinstance(node, ast.Constant) and type(node.value) is int and 0 < node.value < 1 << 30
 
 
@@ -34,15 +42,17 @@ def _is_word(node: ast.AST) -> bool:
         return _is_word(node.left) or _is_word(node.right)
     if isinstance(node, ast.Subscript):
         return isinstance(node.slice, ast.Constant) and node.slice.value in WORDS
+    if isinstance(node, ast.Call):  # getattr(x, "_keys")
+        return any(isinstance(a, ast.Constant) and a.value in WORDS for a in node.args[1:2])
     return getattr(node, "attr", getattr(node, "id", "")) in WORDS
 
 
 def _bare_bits(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
         pairs: list[tuple[ast.AST, ast.AST | None]] = []
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, BIT_OPERATORS):
             pairs = [(node.left, node.right), (node.right, node.left)]
-        elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, BIT_OPERATORS):
             pairs = [(node.target, node.value)]
         elif isinstance(node, ast.Compare):
             pairs = [(node.left, side) for side in node.comparators]
@@ -101,6 +111,12 @@ def test_bits_are_used_by_name_only() -> None:
         "def f(key: int = 1): ...",
         "a, b._keys = x, 1",
         "keys &= ~16",
+        "x._keys ^ 8",
+        "x._keys >> 3",
+        "x._keys & (1 << 3)",
+        "key = 4 if wanted else 0",
+        "x._keys in (1, 3)",
+        "getattr(x, '_keys') & 8",
     ],
 )
 def test_a_bare_bit_is_seen(code: str) -> None:

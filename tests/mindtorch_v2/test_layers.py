@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import pathlib
 import re
+from collections.abc import Iterator
+
+import pytest
 
 import mindtorch_v2
 
@@ -34,20 +37,79 @@ LOOKS_UP = {
     # a layer that must be differentiable again is run step by step
     ("_autograd/derivatives/rnn.py", "_backends"),
     ("_backends/composite/rnn.py", "_python"),  # torch.tensor
+    ("_backends/npu/backend.py", "npu"),  # the module torch.npu, for who asks the backend for it
     ("_python/autograd_methods.py", "autograd"),  # Tensor.backward with arguments
 }
 
 
+PACKAGE = ROOT.name
+# Functions that import the module that their first argument names.
+IMPORTERS = {"import_module", "_import_module", "__import__"}
+Module = tuple[str, ...]
+
+
+def _imported(text: str, path: Module, is_package: bool = False) -> Iterator[Module]:
+    """The package's own modules that a file imports anywhere, inside functions too, as paths below the package.
+
+    A name that is imported from a module is the last part of its path.
+    """
+    return (target for _, target in _imports_with_nodes(ast.parse(text), path, is_package))
+
+
+def _imports_with_nodes(tree: ast.AST, path: Module, is_package: bool) -> Iterator[tuple[ast.AST, Module]]:
+    package = path if is_package else path[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = [("." * node.level + (node.module or ""), alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in IMPORTERS:
+            names = [(a.value, "") for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        else:
+            continue
+        for module, name in names:
+            absolute = _absolute(module, package)
+            if absolute is not None:
+                yield node, (*absolute, name) if name else absolute
+
+
+def _absolute(module: str, package: Module) -> Module | None:
+    """The path below the package of a module named as in an import statement; None for what others wrote."""
+    parts = tuple(part for part in module.lstrip(".").split(".") if part)
+    level = len(module) - len(module.lstrip("."))
+    if not level:
+        return parts[1:] if parts[:1] == (PACKAGE,) else None
+    return (*package[: len(package) - level + 1], *parts) if level <= len(package) + 1 else None
+
+
+def _parts(path: pathlib.Path) -> Module:
+    """The path of a file's module below the package, without an `__init__` at its end."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
 def _imports(path: pathlib.Path) -> set[str]:
-    """First parts of the package's own modules that a file imports anywhere, inside functions too."""
-    package = path.relative_to(ROOT.parent).with_suffix("").parts
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: -node.level] if path.name != "__init__.py" else package[: len(package) - node.level]
-            full = [*base, *(node.module.split(".") if node.module else [])]
-            found |= {full[1]} if len(full) > 1 else {a.name for a in node.names}
-    return found
+    """First parts of the package's own modules that a file imports; "" is the package itself."""
+    found = _imported(path.read_text(), _parts(path), path.name == "__init__.py")
+    return {target[0] if target else "" for target in found}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from ..nn import Module",
+        "from .. import nn",
+        "from mindtorch_v2.nn import Module",
+        "from mindtorch_v2 import nn",
+        "import mindtorch_v2.nn.modules",
+        "importlib.import_module('mindtorch_v2.nn')",
+        "import_module('..nn', __package__)",
+        "__import__('mindtorch_v2.nn')",
+    ],
+)
+def test_an_import_inside_a_function_is_seen(statement: str) -> None:
+    code = f"def function():\n    if True:\n        {statement}\n"
+    assert {target[0] for target in _imported(code, ("_dispatch", "module"))} == {"nn"}
 
 
 def _looks_up() -> set[tuple[str, str]]:
@@ -104,12 +166,10 @@ def _room(parts: tuple[str, ...]) -> str:
     return parts[0] if parts[0] in ROOMS and parts[0] != "profiler" else ROOM_OF_MODULE[parts[0]]
 
 
-def _imported_from_the_profiler(path: pathlib.Path):
+def _imported_from_the_profiler(path: pathlib.Path) -> Iterator[Module]:
     """What a module of the profiler imports from the profiler, as paths below profiler/: at module level and inside
     functions. Imports that only type checkers see do not count.
     """
-    here = path.relative_to(ROOT / "profiler").with_suffix("").parts
-    package = here[:-1]
     tree = ast.parse(path.read_text())
     typing_only = {
         id(node)
@@ -117,13 +177,9 @@ def _imported_from_the_profiler(path: pathlib.Path):
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in typing_only:
-            depth = len(package) - node.level + 1
-            if depth < 0:
-                continue  # another part of mindtorch_v2
-            module = (*package[:depth], *(node.module.split(".") if node.module else ()))
-            yield from ((*module, alias.name) for alias in node.names)
+    for node, target in _imports_with_nodes(tree, _parts(path), path.name == "__init__.py"):
+        if len(target) > 1 and target[0] == "profiler" and id(node) not in typing_only:
+            yield target[1:]
 
 
 def test_rooms_of_the_profiler_import_only_what_stands_before_them():

@@ -166,9 +166,9 @@ def _shuffle(targets: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     count = targets.size
     index = np.arange(count, dtype=np.int64)
-    keys = np.sort((targets << 32) | index)
-    steps = keys & 0xFFFFFFFF
-    positions = keys >> 32
+    packed = np.sort((targets << 32) | index)
+    steps = packed & 0xFFFFFFFF
+    positions = packed >> 32
     same = positions[1:] == positions[:-1]
     # For each step the previous one with the same target, or -1.
     before = np.full(count, -1, dtype=np.int64)

@@ -73,10 +73,10 @@ def _rows_of_device(
     rows = {"launcher": launcher, "device_type": np.full(len(launcher), type_number(device))}
     if not len(launcher):
         return rows, []
-    keys, thread = np.unique(work.device << 32 | work.stream, return_inverse=True)
+    streams_used, thread = np.unique(work.device << 32 | work.stream, return_inverse=True)
     streams = [
         ThreadInfo(thread_count + i + 1, stream, f"{device.upper()} stream {stream}", index + shift)
-        for i, (index, stream) in enumerate(zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist()))
+        for i, (index, stream) in enumerate(zip((streams_used >> 32).tolist(), (streams_used & 0xFFFFFFFF).tolist()))
     ]
     names = np.array([strings(name) for name in work.names], np.int64)
     step = np.where(launcher >= 0, np.append(columns["step"], 0)[launcher], step_at(work.start_ns))
