@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.distributed._mpi import is_installed
 from mindtorch_v2.distributed._shards import rows_of
-from mindtorch_v2.distributed.checkpoint import CheckpointException, load, save
+from mindtorch_v2.distributed.checkpoint import CheckpointException, FileSystemReader, load, save
 
 from .conftest import PROGRAMS, launch
 
@@ -110,9 +109,9 @@ def test_a_checkpoint_loads_with_another_number_of_processes_and_survives_a_kill
     assert loaded["values"] == [7, [0, 1, 2], "x"]
     # The first two steps are the checkpoint's, bit by bit; sums over other numbers of processes round differently.
     np.testing.assert_allclose(loaded["weights"], saved[0]["weights"], rtol=0, atol=TOLERANCE)
-    known = json.loads((tmp_path / "ck" / ".metadata").read_text())["entries"]
-    assert known["model.first.weight"]["shape"] == [7, 4]
-    assert [(p["first"], p["rows"]) for p in known["model.first.weight"]["pieces"]] == [(0, 2), (2, 2), (4, 2), (6, 1)]
+    known = FileSystemReader(tmp_path / "ck").read_metadata().state_dict_metadata["model.first.weight"]
+    assert list(known.size) == [7, 4]
+    assert [(c.offsets[0], c.sizes[0]) for c in known.chunks] == [(0, 2), (2, 2), (4, 2), (6, 1)]
 
 
 def test_one_process_saves_and_loads_without_a_group(tmp_path: Path) -> None:

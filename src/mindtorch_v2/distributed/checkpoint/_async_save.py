@@ -18,8 +18,11 @@ from ..._tensor import Tensor
 from .._shards import local, mark, shard_of
 from ..objects import broadcast_object_list
 from ..process_groups import get_rank, get_world_size, is_initialized, resolve
-from ._files import CheckpointException, Entry, FileSystemWriter, as_json, from_json, read_metadata
+from ._entries import CheckpointException, Entry, as_json, from_json
+from ._files import read_entries
 from ._save import finish, folder_of, named_leaves, not_written, try_write
+from .default_planner import DefaultSavePlanner, checked_planner
+from .filesystem import FileSystemWriter
 from .state_dict import whole
 
 _LOOK = 0.01  # seconds between looks for what other processes have written
@@ -57,6 +60,7 @@ def async_save(
 ) -> Future[None]:
     """As `save`, but returns when everything is copied; a thread writes. The future is done when the checkpoint is
     complete, and has the CheckpointException if it is not. Every process of the group calls it."""
+    checked_planner(planner, DefaultSavePlanner)
     folder = folder_of(checkpoint_id, storage_writer)
     alone = no_dist or not is_initialized()
     token = [secrets.token_hex(4)]
@@ -104,7 +108,7 @@ def _complete(part: _Part, written: dict[str, Entry], problem: str) -> str:
                 entries, told = json.loads(file.read())
             os.remove(part.note(rank))
             everyone.append((from_json(entries), told))
-    problem = finish(part.folder, everyone)
+    problem = finish(part.folder, everyone, part.token)
     if problem and part.size > 1:
         with atomic_file(part.failure) as out:
             out.write(problem.encode())
@@ -119,7 +123,7 @@ def _outcome(part: _Part) -> str:
             with open(part.failure, encoding="utf-8") as file:
                 return file.read()
         try:
-            entries = read_metadata(part.folder)
+            entries = read_entries(part.folder)
         except CheckpointException:
             entries = {}
         if any(part.token in piece.file for entry in entries.values() for piece in entry.pieces):

@@ -12,8 +12,11 @@ from ..._tensor import PART_NAME, Tensor
 from .._shards import local, shard_of
 from ..objects import all_gather_object, broadcast_object_list
 from ..process_groups import get_rank, get_world_size, is_initialized
-from ._files import CheckpointException, Entry, FileSystemWriter, Piece, name_of, write_metadata
+from ._entries import CheckpointException, Entry, Piece, name_of
+from ._files import write_metadata
 from ._tree import Index, is_stateful, leaves, state_of
+from .default_planner import DefaultSavePlanner, checked_planner
+from .filesystem import FileSystemReader, FileSystemWriter
 from .state_dict import whole
 
 
@@ -31,7 +34,9 @@ def save(
 
     Rows of a spread parameter (`fully_shard`) are written by the process that holds them; what all processes hold is
     written once. A checkpoint that was in the folder stays the one that loads until the new one is complete.
+    PyTorch can load it.
     """
+    checked_planner(planner, DefaultSavePlanner)
     folder = folder_of(checkpoint_id, storage_writer)
     alone = no_dist or not is_initialized()
     rank, size = (0, 1) if alone else (get_rank(process_group), get_world_size(process_group))
@@ -44,7 +49,7 @@ def save(
     if not alone:
         everyone = [None] * size
         all_gather_object(everyone, (written, problem), process_group)
-    problem = finish(folder, everyone) if rank == 0 else ""
+    problem = finish(folder, everyone, token[0]) if rank == 0 else ""
     if not alone:
         told = [problem]
         broadcast_object_list(told, group_src=0, group=process_group)
@@ -58,13 +63,13 @@ def not_written(folder: str, problem: str) -> CheckpointException:
     return CheckpointException(f"the checkpoint {folder!r} was not written: {problem}")
 
 
-def finish(folder: str, everyone: list[tuple[dict[str, Entry], str]]) -> str:
+def finish(folder: str, everyone: list[tuple[dict[str, Entry], str]], token: str) -> str:
     """Makes what all processes wrote the checkpoint of the folder; '' or what is wrong."""
     problem = "; ".join(f"rank {rank}: {told}" for rank, (_, told) in enumerate(everyone) if told)
-    return problem or _complete(folder, [entries for entries, _ in everyone])
+    return problem or _complete(folder, [entries for entries, _ in everyone], token)
 
 
-def folder_of(checkpoint_id: Any, storage: FileSystemWriter | None) -> str:
+def folder_of(checkpoint_id: Any, storage: FileSystemWriter | FileSystemReader | None) -> str:
     if checkpoint_id is None and storage is None:
         raise ValueError("give checkpoint_id, the folder of the checkpoint")
     return os.fspath(checkpoint_id) if checkpoint_id is not None else storage.path  # type: ignore[union-attr]
@@ -103,28 +108,32 @@ def _write(
                 entry.shape = list(shard.shape if shard is not None else value.shape)
             mine = shard is not None or index % size == rank if isinstance(value, Tensor) else rank == 0
             if mine and not (shard is not None and shard.rows == 0):
-                data = _bytes_of(local(value))
-                first, rows = (
-                    (shard.first, shard.rows) if shard is not None else (0, entry.shape[0] if entry.shape else 1)
-                )
-                entry.pieces.append(Piece(file, at, len(data), first, rows))
+                offsets, sizes = [0] * len(entry.shape), list(entry.shape)
+                if shard is not None and entry.shape:
+                    offsets[0], sizes[0] = shard.first, shard.rows
+                held = local(value)
+                data = _bytes_of(held if shard is None else held.reshape(sizes))
+                entry.pieces.append(Piece(file, at, len(data), offsets, sizes))
                 out.write(data)
                 at += len(data)
             entries[name] = entry
     return entries
 
 
-def _bytes_of(value: Any) -> bytes:
-    if isinstance(value, Tensor):
-        return value.detach().cpu().contiguous()._array.tobytes()
+def _bytes_of(value: Any) -> memoryview:
+    """A file of `torch.save` with a value."""
     from ... import save as save_value
 
+    if isinstance(value, Tensor):
+        value = value.detach().cpu().contiguous()
+        if value.untyped_storage().nbytes() != value.nbytes:
+            value = value.clone()  # a view would bring all the memory that it lies in
     buffer = io.BytesIO()
     save_value(value, buffer)
-    return buffer.getvalue()
+    return buffer.getbuffer()
 
 
-def _complete(folder: str, parts: list[dict[str, Entry]]) -> str:
+def _complete(folder: str, parts: list[dict[str, Entry]], token: str) -> str:
     """Joins what the processes wrote and makes it the checkpoint of the folder; '' or what is wrong."""
     joined: dict[str, Entry] = {}
     for rank, entries in enumerate(parts):
@@ -134,11 +143,11 @@ def _complete(folder: str, parts: list[dict[str, Entry]]) -> str:
                 return f"{name!r} is {entry.dtype} {entry.shape} on rank {rank}, and {known.dtype} {known.shape} before"
             known.pieces += entry.pieces
     for name, entry in joined.items():
-        entry.pieces.sort(key=lambda piece: piece.first)
+        entry.pieces.sort(key=lambda piece: piece.offsets)
         if not entry.pieces:
             return f"no process wrote {name!r}: its processes hold different keys"
     try:
-        write_metadata(folder, joined)
+        write_metadata(folder, joined, token)
     except OSError as error:
         return f"rank 0: {error}"
     return ""

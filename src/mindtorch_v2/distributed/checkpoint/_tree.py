@@ -38,17 +38,22 @@ def state_of(value: Any) -> Any:
 
 
 def leaves(value: Any, path: Path | None = None) -> Iterator[tuple[Path, Any]]:
-    """The values in nested dicts, lists and tuples with tensors in them, each with the keys and indices that lead to
-    it."""
+    """The values in nested dicts and in lists with tensors or dicts in them, each with the keys and indices that lead
+    to it. As in PyTorch, so that names are the same; an empty dict is a value."""
     path = path or []
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from leaves(inner, [*path, key if isinstance(key, int) else str(key)])
-    elif isinstance(value, (list, tuple)) and any(isinstance(inner, (Tensor, dict, list, tuple)) for inner in value):
+    elif _is_spread_out(value):
         for index, inner in enumerate(value):
             yield from leaves(inner, [*path, Index(index)])
     else:
         yield path, value
+
+
+def _is_spread_out(value: Any) -> bool:
+    """Whether a value is a list whose items are values of their own."""
+    return isinstance(value, list) and any(isinstance(v, (Tensor, dict)) or _is_spread_out(v) for v in value)
 
 
 def put(root: Any, path: Path, value: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import load as load_file
 from ... import save as save_file
-from ._files import read_metadata
+from ._files import read_entries
 from ._load import read_entry
 from ._save import save
 from ._tree import Index, Path, built
@@ -25,7 +25,7 @@ def dcp_to_torch_save(dcp_checkpoint_dir: str | os.PathLike[str], torch_save_pat
     folder = os.fspath(dcp_checkpoint_dir)
 
     def values() -> Iterator[tuple[Path, Any]]:
-        for name, entry in read_metadata(folder).items():
+        for name, entry in read_entries(folder).items():
             path: Path = [Index(part) if at in entry.lists else part for at, part in enumerate(entry.path)]
             yield path, read_entry(folder, name, entry)
 

@@ -12,7 +12,9 @@ from .._shards import mark, rows_of, shard_of
 from ..objects import broadcast_object_list
 from ..process_groups import get_rank, is_initialized
 from ..tensor import DTensor, distribute_tensor
+from ._optimizer_states import flattened, named, numbered
 from ._tree import state_of
+from ._wrapped import clean_name, parameter_names, unwrapped
 
 __all__ = [
     "StateDictOptions",
@@ -28,7 +30,9 @@ __all__ = [
 @dataclass
 class StateDictOptions:
     """full_state_dict: whole tensors instead of this process's rows; cpu_offload: on the CPU, and with whole tensors in
-    the first process alone; strict: all keys must be there; broadcast_from_rank0: the first process has what all load.
+    the first process alone; ignore_frozen_params: without parameters that need no gradient; strict: all keys must be
+    there; broadcast_from_rank0: the first process has what all load; flatten_optimizer_state_dict: optimizers' states
+    as one flat dict.
     """
 
     full_state_dict: bool = False
@@ -37,6 +41,7 @@ class StateDictOptions:
     keep_submodule_prefixes: bool = True
     strict: bool = True
     broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
 
 
 def whole(value: Any) -> Any:
@@ -72,19 +77,42 @@ def placed_as(value: Any, like: Any) -> Any:
 def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """The state dict of a module; with `full_state_dict` of whole tensors."""
-    state = getattr(model, "module", model).state_dict()
-    return _as_asked(dict(state), options)
+    """The state dict of a module, under the names of the module inside wrappers; with `full_state_dict` of whole
+    tensors."""
+    _refuse_submodules(submodules)
+    inner = unwrapped(model)
+    state = {clean_name(name): value for name, value in inner.state_dict().items()}
+    if options and options.ignore_frozen_params:
+        for name, parameter in inner.named_parameters():
+            if not parameter.requires_grad:
+                state.pop(clean_name(name), None)
+    return _as_asked(state, options)
 
 
 def get_optimizer_state_dict(
     model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """The state dict of an optimizer, which gets its state if it has not stepped yet; with `full_state_dict` of whole
-    tensors."""
-    _init_optim_state(optimizers)
-    state = state_of(optimizers)
-    return _as_asked(state, options)
+    """The state dict of an optimizer, or of several in one, which get their state if they have not stepped yet.
+    Parameters are called by their names in the model, not by their positions; with `full_state_dict` tensors are
+    whole. `flatten_optimizer_state_dict` gives one dict of `state.NAME.KEY` and `param_groups.NAME.KEY`."""
+    _refuse_submodules(submodules)
+    names, joined = parameter_names(unwrapped(model)), {"state": {}, "param_groups": []}  # type: Any, dict[str, Any]
+    for optimizer in _several(optimizers):
+        _init_optim_state(optimizer)
+        state = named(state_of(optimizer), optimizer, names)
+        joined["state"].update(state["state"])
+        joined["param_groups"] += state["param_groups"]
+    made = _as_asked(joined, options)
+    return flattened(made) if made and options and options.flatten_optimizer_state_dict else made
+
+
+def _several(optimizers: Any) -> tuple[Any, ...]:
+    return (optimizers,) if hasattr(optimizers, "param_groups") else tuple(optimizers)
+
+
+def _refuse_submodules(submodules: Any) -> None:
+    if submodules is not None:
+        raise NotImplementedError("submodules: choose among the names of the state dict instead")
 
 
 def _as_asked(value: Any, options: StateDictOptions | None) -> Any:
@@ -117,10 +145,12 @@ def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
     """Loads a state dict into a module; with `full_state_dict` this process's rows of whole tensors."""
-    inner = getattr(model, "module", model)
+    inner = unwrapped(model)
     chosen = options or StateDictOptions()
     if chosen.broadcast_from_rank0:
         model_state_dict = _from_first(model_state_dict)
+    own = {clean_name(name): name for name in inner.state_dict()}
+    model_state_dict = {own.get(name, name): value for name, value in model_state_dict.items()}
     if chosen.full_state_dict:
         held = dict(inner.named_parameters())
         model_state_dict = {name: placed_as(value, held.get(name)) for name, value in model_state_dict.items()}
@@ -147,17 +177,25 @@ def _holders(model: Any) -> list[list[tuple[Any, str]]]:
 def set_optimizer_state_dict(
     model: Any, optimizers: Any, optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> None:
-    """Loads a state dict into an optimizer; with `full_state_dict` this process's rows of whole tensors."""
+    """Loads what `get_optimizer_state_dict` gave, or a state dict of the optimizer itself; with `full_state_dict` this
+    process's rows of whole tensors."""
     if options and options.broadcast_from_rank0:
         optim_state_dict = _from_first(optim_state_dict)
-    if options and options.full_state_dict:
-        likes = [p for group in optimizers.param_groups for p in group["params"]]
-        held = {
-            i: {name: placed_as(value, likes[i]) if _is_of(value, likes[i]) else value for name, value in entry.items()}
-            for i, entry in optim_state_dict["state"].items()
-        }
-        optim_state_dict = {**optim_state_dict, "state": held}
-    optimizers.load_state_dict(optim_state_dict)
+    names = parameter_names(unwrapped(model))
+    for optimizer in _several(optimizers):
+        state = numbered(optim_state_dict, optimizer, names)
+        if options and options.full_state_dict:
+            state = {**state, "state": _own_parts(state["state"], optimizer)}
+        optimizer.load_state_dict(state)
+
+
+def _own_parts(state: dict[Any, Any], optimizer: Any) -> dict[Any, Any]:
+    """What this process holds of the whole tensors in an optimizer's state."""
+    likes = [p for group in optimizer.param_groups for p in group["params"]]
+    return {
+        i: {name: placed_as(value, likes[i]) if _is_of(value, likes[i]) else value for name, value in entry.items()}
+        for i, entry in state.items()
+    }
 
 
 def _is_of(value: Any, like: Tensor) -> bool:
