@@ -17,8 +17,9 @@ $(VENV)/.base: pyproject.toml $(NATIVE)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
+# The package is installed already; only what its extra names is added, so that C is not compiled a second time.
 $(VENV)/.dev: $(VENV)/.base
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check 'mindtorch-v2[dev]'
 	@touch $@
 
 demo: $(VENV)/.base ## train a small transformer on the text in examples/data, and write its report to demo-out/report.html
