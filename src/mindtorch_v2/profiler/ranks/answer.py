@@ -132,7 +132,7 @@ class JobAnswer:
 
     @cached_property
     def bandwidths(self) -> list[Bandwidth]:
-        return bandwidths(self.meetings)
+        return bandwidths(self.meetings, len(self.ranks), max((s.world_size for s in self.ranks), default=0))
 
     @cached_property
     def verdict(self) -> str:

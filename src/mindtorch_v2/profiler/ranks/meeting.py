@@ -166,11 +166,16 @@ class Bandwidth(NamedTuple):
     bus: float
 
 
-def bandwidths(met: Meetings) -> list[Bandwidth]:
-    """By collective, group size and message size, the largest messages first."""
+def bandwidths(met: Meetings, files: int = 0, world_size: int = 0) -> list[Bandwidth]:
+    """By collective, group size and message size, the largest messages first.
+
+    Older traces do not say the size of a group: it is then taken to be the count of ranks that took part, or that of
+    the job if all took part of which there are `files`.
+    """
     found: dict[tuple[str, int, int], list[int]] = {}
     for i, name in enumerate(met.name):
-        size = int(met.size[i]) or int(met.ranks[i])
+        taking_part = int(met.ranks[i])
+        size = int(met.size[i]) or (max(world_size, files) if taking_part == files else taking_part)
         if met.last[i] >= 0:
             found.setdefault((name, int(met.nbytes[i]), size), []).append(int(met.transfer_ns[i]))
     made = []

@@ -130,3 +130,16 @@ def test_a_pool_of_processes_gives_the_same_answer(tmp_path: Path) -> None:
     for rank in range(2):
         (tmp_path / f"{rank}.json").write_text(json.dumps(_trace(rank, 0, 100, 200, True)))
     assert load_ranks(tmp_path, workers=2).as_json() == load_ranks(tmp_path, workers=1).as_json()
+
+
+@pytest.mark.parametrize(("world_size", "told"), [(2, 2), (128, 128), (0, 2)])
+def test_groups_of_unknown_size_are_the_job_where_all_ranks_at_hand_took_part(
+    tmp_path: Path, world_size: int, told: int
+) -> None:
+    for rank in range(2):
+        trace = _trace(rank, 0, 100, 200, True)
+        trace["distributedInfo"]["world_size"] = world_size
+        del trace["traceEvents"][-1]["args"]["Group size"]  # as PyTorch wrote traces before 2.2
+        (tmp_path / f"{rank}.json").write_text(json.dumps(trace))
+    (found,) = load_ranks(tmp_path, workers=1).bandwidths
+    assert found.size == told and found.bus == pytest.approx(found.algorithm * 2 * (told - 1) / told)
