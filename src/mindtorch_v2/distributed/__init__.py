@@ -72,6 +72,8 @@ _LATER = {
     ),
     "work": ("DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "Work"),
     "device_mesh": ("DeviceMesh", "init_device_mesh"),
+    "_debug_level": ("DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_from_env"),
+    "rendezvous": ("register_rendezvous_handler", "rendezvous"),
     "store": ("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
@@ -79,10 +81,12 @@ _SUBMODULES = (
     "checkpoint",
     "fsdp",
     "algorithms",
+    "constants",
     "device_mesh",
     "distributed_c10d",
     "elastic",
     "launch",
+    "launcher",
     "nn",
     "optim",
     "rpc",
@@ -125,6 +129,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "group":  # PyTorch's holder of the group of all processes
         return GroupMember
+    if name == "GradBucket":  # what hooks of DistributedDataParallel are given
+        return import_module("..nn.parallel._buckets", __name__).GradBucket
     if name in _MODULE_OF:
         value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
         return value
@@ -134,4 +140,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBMODULES, "group"})
+    return sorted({*__all__, *_SUBMODULES, "group", "GradBucket"})

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
@@ -24,6 +24,7 @@ from .work import DistBackendError, DistStoreError
 
 _STATUS = "MINDTORCH_DISTRIBUTED_STATUS"
 _OURS = ("PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE")
+handlers: dict[str, Callable[..., Iterator[tuple[Store, int, int]]]] = {}  # the program's own, by scheme
 _store: Store | None = None  # kept: the first process serves it
 
 
@@ -46,7 +47,7 @@ def meet(init_method: str | None, store: Store | None, rank: int, world_size: in
     global _store
     if not 0 <= rank < world_size:
         raise ValueError(f"init_process_group: rank {rank} is none of the {world_size} of the group")
-    _store = store if store is not None else _open(init_method or "env://", rank, world_size, timeout)
+    _store = store if store is not None else open_store(init_method or "env://", rank, world_size, timeout)
     _store.set_timeout(timeout)
     shared = PrefixStore("mindtorch/rendezvous", _store)
     shared.set_timeout(timeout)
@@ -119,9 +120,11 @@ def _initialise(manager: str, rank: int, world_size: int) -> None:
         )
 
 
-def _open(init_method: str, rank: int, world_size: int, timeout: timedelta) -> Store:
+def open_store(init_method: str, rank: int, world_size: int, timeout: timedelta) -> Store:
     """The store that an address names."""
     address = urlparse(init_method)
+    if address.scheme in handlers:
+        return next(handlers[address.scheme](init_method, timeout=timeout))[0]
     if address.scheme == "file":
         return FileStore(address.path, world_size)
     if address.scheme == "tcp":

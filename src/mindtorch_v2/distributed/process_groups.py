@@ -164,7 +164,7 @@ def is_torchelastic_launched() -> bool:
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
-def _expected(rank: int, world_size: int, init_method: str | None, store: Any) -> tuple[int, int]:
+def expected_rank_and_size(rank: int, world_size: int, init_method: str | None, store: Any) -> tuple[int, int]:
     """Rank and size that the program or the environment asks for; -1 where nothing does."""
     if init_method is None and store is None or (init_method or "").startswith("env://"):
         rank = int(os.environ.get("RANK", -1)) if rank == -1 else rank
@@ -201,7 +201,7 @@ def init_process_group(
     from . import _rendezvous
     from ._profile import open_clock
 
-    asked = _rendezvous.rank_and_size(init_method, *_expected(rank, world_size, init_method, store))
+    asked = _rendezvous.rank_and_size(init_method, *expected_rank_and_size(rank, world_size, init_method, store))
     if _rendezvous.is_needed(asked[1]):
         _rendezvous.meet(init_method, store, *asked, timeout or default_pg_timeout)
     world = mpi().COMM_WORLD

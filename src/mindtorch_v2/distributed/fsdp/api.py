@@ -47,6 +47,18 @@ class FullStateDictConfig(StateDictConfig):
 
 
 @dataclass
+class ShardedStateDictConfig(StateDictConfig):
+    """What lies here."""
+
+    _use_dtensor: bool = False
+
+
+@dataclass
+class LocalStateDictConfig(StateDictConfig):
+    """What lies here."""
+
+
+@dataclass
 class OptimStateDictConfig:
     """How an optimizer's state dict is made."""
 
@@ -58,6 +70,20 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
     """Whole tensors."""
 
     rank0_only: bool = False
+
+
+@dataclass
+class ShardedOptimStateDictConfig(OptimStateDictConfig):
+    """What lies here."""
+
+    _use_dtensor: bool = False
+
+
+@dataclass
+class LocalOptimStateDictConfig(OptimStateDictConfig):
+    """What lies here."""
+
+    offload_to_cpu: bool = False
 
 
 @dataclass

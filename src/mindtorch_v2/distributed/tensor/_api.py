@@ -13,7 +13,7 @@ from .. import collectives
 from .._shards import Shard as PartOfRows
 from .._shards import rows_of
 from ..device_mesh import DeviceMesh
-from ._redistribute import Placements, local_shape, redistribute
+from ._redistribute import Placements, local_shape, redistribute, take_gradient
 from .placement_types import Placement, Replicate, Shard
 
 
@@ -120,8 +120,11 @@ class DTensor(Tensor):
         return wrap(local_tensor, mesh, chosen, whole)
 
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
-        """What this process holds; gradients pass through it."""
-        return local_of(self)
+        """What this process holds; gradients pass through it. `grad_placements` says how the gradient of the result
+        lies where it does not lie as this tensor does: Partial if each process has a summand of it."""
+        held, own = local_of(self), gradient_of(self._placements)
+        given = own if grad_placements is None else checked(grad_placements, self._device_mesh, self.dim())
+        return held if given == own else take_gradient(held, self._whole, self._device_mesh, given, own)
 
     def redistribute(
         self,
@@ -142,8 +145,9 @@ class DTensor(Tensor):
         return wrap(made, self._device_mesh, wanted, self._whole)
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
-        """The whole, in every process."""
-        return local_of(self.redistribute(placements=[Replicate()] * self._device_mesh.ndim))
+        """The whole, in every process; `grad_placements` as in `to_local`."""
+        whole: DTensor = self.redistribute(placements=[Replicate()] * self._device_mesh.ndim)
+        return whole.to_local(grad_placements=grad_placements)
 
     # --- as Python values
     def item(self) -> Any:

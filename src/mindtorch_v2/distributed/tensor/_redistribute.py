@@ -178,3 +178,24 @@ def redistribute(x: Tensor, shape: tuple[int, ...], mesh: DeviceMesh, own: Place
             raise NotImplementedError(f"a tensor cannot be redistributed from {current[index]} to {after}")
         current[index] = after
     return x
+
+
+class _TakeGradient(Function):
+    """The tensor itself; its gradient is moved from one placement to another."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, whole: tuple[int, ...], mesh: DeviceMesh, given: Placements, own: Placements
+    ) -> Tensor:
+        ctx.moved = (whole, mesh, given, own)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        return redistribute(grad, *ctx.moved), None, None, None, None
+
+
+def take_gradient(held: Tensor, whole: tuple[int, ...], mesh: DeviceMesh, given: Placements, own: Placements) -> Tensor:
+    """What a process holds of a tensor, with a gradient that lies as `given` and is passed on as `own`."""
+    made: Tensor = _TakeGradient.apply(held, whole, mesh, given, own)
+    return made

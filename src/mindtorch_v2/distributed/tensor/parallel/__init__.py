@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ._apply import loss_parallel, parallelize_module
-from ._styles import (
+from .api import parallelize_module
+from .loss import loss_parallel
+from .style import (
     ColwiseParallel,
     ParallelStyle,
     PrepareModuleInput,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Any
 
 from ....nn import Module
 from ...device_mesh import DeviceMesh, init_device_mesh
 from ...process_groups import get_world_size
-from ._styles import ParallelStyle
+from .style import ParallelStyle
+
+__all__ = ["parallelize_module"]
 
 
 def parallelize_module(
@@ -54,9 +54,3 @@ def _matching(module: Module, parts: list[str]) -> Iterator[Module]:
     for name, child in module.named_children():
         if fnmatchcase(name, parts[0]):
             yield from _matching(child, parts[1:])
-
-
-@contextmanager
-def loss_parallel() -> Iterator[Any]:
-    """A loss of spread scores may be computed inside. The scores are gathered for it, as they are outside."""
-    yield

@@ -12,6 +12,16 @@ from .._api import DTensor
 from .._modules import distribute_module, replace_parameter
 from ..placement_types import Placement, Replicate, Shard
 
+__all__ = [
+    "ColwiseParallel",
+    "ParallelStyle",
+    "PrepareModuleInput",
+    "PrepareModuleInputOutput",
+    "PrepareModuleOutput",
+    "RowwiseParallel",
+    "SequenceParallel",
+]
+
 
 class ParallelStyle:
     """How a module is spread over the processes of a mesh."""
