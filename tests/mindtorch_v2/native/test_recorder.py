@@ -181,6 +181,7 @@ def test_deep_stacks_and_recursion():
 
 
 @needs_native
+@pytest.mark.filterwarnings("ignore:Python calls are missing from this profile")  # before Python 3.12
 def test_a_profile_function_that_comes_and_goes_inside_is_survived():
     x = torch.ones(2)
 

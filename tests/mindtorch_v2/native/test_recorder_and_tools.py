@@ -14,7 +14,10 @@ from mindtorch_v2.profiler import profile
 from ..profiler.helpers import names, store_of
 from .safety import EVERYTHING, ops, python_calls, tools
 
-pytestmark = pytest.mark.usefixtures("nothing_is_left")
+pytestmark = [
+    pytest.mark.usefixtures("nothing_is_left"),
+    pytest.mark.filterwarnings("ignore:Python calls are missing from this profile"),  # before Python 3.12
+]
 
 
 # --- other tools

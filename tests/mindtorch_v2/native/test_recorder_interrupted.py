@@ -21,7 +21,10 @@ from ..profiler.helpers import assert_sound, names, store_of
 from ..profiler.record.test_scratch_memory import blocks_of, peak
 from .safety import EVERYTHING, python_calls, tools
 
-pytestmark = pytest.mark.usefixtures("nothing_is_left")
+pytestmark = [
+    pytest.mark.usefixtures("nothing_is_left"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # errors inside __del__
+]
 
 
 # --- errors

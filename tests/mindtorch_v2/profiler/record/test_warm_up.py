@@ -28,6 +28,7 @@ def test_observed_but_not_enabled():
     assert [event.name for event in prof.events()] == ["ProfilerStep*", "aten::add"]
 
 
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 def test_nothing_of_it_is_kept():
     x = torch.ones(2)
     with profile(schedule=schedule(wait=0, warmup=1, active=1, repeat=2), profile_memory=True, with_stack=True) as prof:
@@ -50,6 +51,7 @@ def test_a_long_one_holds_no_more_than_a_step():
     assert all(len(running) == 1 for running in numbers) and len({running[0] for running in numbers}) == 4
 
 
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 @pytest.mark.parametrize("cycles", [0, 1])
 def test_leaving_in_it_ends_it(cycles):
     x = torch.ones(2)

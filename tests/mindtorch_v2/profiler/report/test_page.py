@@ -62,7 +62,7 @@ def trained():
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with profile(
-        schedule=schedule(wait=1, warmup=0, active=3, repeat=1),
+        schedule=schedule(wait=0, warmup=1, active=3, repeat=1),
         record_shapes=True,
         profile_memory=True,
         with_stack=True,
