@@ -11,16 +11,13 @@ from .._dispatch.modes import SPACE
 from .._keys import CPU, DEVICES, OBSERVED, SPECIAL, SUBCLASS
 from .._shape import contiguous_strides
 from .._tensor import Tensor, _new, strided
-from .hooks import run_hooks
 
 
 def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = False) -> None:
-    """Adds `grad` to `leaf.grad`.
+    """Adds `grad`, as the leaf's hooks left it, to `leaf.grad`.
 
     With `sole` (only the engine holds the gradient) it is taken over instead of copied.
     """
-    if leaf._hooks:
-        grad, sole = run_hooks(leaf._hooks, grad), False
     old = leaf._grad
     if grad._keys & SUBCLASS and grad.layout is not strided:
         leaf._grad = grad if old is None else grad + old

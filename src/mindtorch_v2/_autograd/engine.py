@@ -166,14 +166,18 @@ class Pass:
     def run_leaf(self, leaf: Tensor, observer: Any) -> None:
         grad = self.buffers.pop(leaf)
         if observer is None:
+            if leaf._hooks:
+                grad = run_hooks(leaf._hooks, grad)
             sole = getrefcount(grad) <= SOLE_LOCAL
             self.finish_leaf(leaf, grad, sole)
             return
         observer.enter_node(_EVALUATE_LEAF, -1, 0, (), False)
         try:
+            if leaf._hooks:
+                grad = run_hooks(leaf._hooks, grad)
             where = self.captures.get((leaf, 0))
             if where is not None and self.capture_only:
-                self.captured[where] = grad if not leaf._hooks else run_hooks(leaf._hooks, grad)
+                self.captured[where] = grad
                 return
             sole = getrefcount(grad) <= SOLE_LOCAL
             observer.enter_node(_ACCUMULATE, -1, 0, (grad,), True)
@@ -187,7 +191,7 @@ class Pass:
     def finish_leaf(self, leaf: Tensor, grad: Tensor, sole: bool) -> None:
         where = self.captures.get((leaf, 0)) if self.captures else None
         if where is not None and self.capture_only:
-            self.captured[where] = grad if not leaf._hooks else run_hooks(leaf._hooks, grad)
+            self.captured[where] = grad
         else:
             accumulate(leaf, grad, self.create, sole)
 
@@ -319,5 +323,15 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
 
 if _native is not None:
     _native.configure_engine(
-        Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), aten, CustomNode
+        Tensor,
+        Slot,
+        accumulate,
+        conform,
+        add_gradients,
+        run_hooked,
+        names_of,
+        vars(_observer),
+        aten,
+        CustomNode,
+        run_hooks,
     )

@@ -6,6 +6,8 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
+from .._tensor import Tensor
+
 
 class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook away. Works as a context manager."""
@@ -62,5 +64,17 @@ def run_hooks(hooks: dict[int, Any], grad: Any) -> Any:
     for hook in list(hooks.values()):
         made = hook(grad)
         if made is not None:
+            _check(hook, grad, made)
             grad = made
     return grad
+
+
+def _check(hook: Any, grad: Tensor, made: Any) -> None:
+    """An error if a hook made something else of a gradient than a gradient of the same kind."""
+    if not isinstance(made, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
+    name = getattr(hook, "__name__", "<unknown>")
+    if made.dtype is not grad.dtype or made.device != grad.device:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {grad.type()} got {made.type()})")
+    if made.shape != grad.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -110,17 +111,17 @@ def _recorded_op(op: Op, count: int) -> Op:
     return made
 
 
-def _told(
-    op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywords: dict[str, Any], targets: list[Tensor]
-) -> Any:
-    """Calls the op, inside the event of its overload with `out` where there is an observer."""
+def _told(op: Op, args: tuple[Any, ...], targets: list[Tensor], run: Callable[[], Any]) -> None:
+    """Runs what computes and writes, inside the event of the op's overload with `out` where there is an observer.
+
+    What was computed is gone when `run` returns, and so within the event: the call leaves no memory of its own behind.
+    """
     observer = _observer.active
     if observer is None:
-        return call(*positional, **keywords)
+        run()
+        return
     sequence_id = modes.sequence[0] if modes.grad_enabled() else -1
-    return modes.call_in_event(
-        observer, _recorded_op(op, len(targets)), (*args, *targets), sequence_id, call, *positional, **keywords
-    )
+    modes.call_in_event(observer, _recorded_op(op, len(targets)), (*args, *targets), sequence_id, run)
 
 
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
@@ -129,18 +130,28 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     _refuse_graphs(op, (*args, *targets))
     for target in targets:
         _check_memory(op, target, args)
+    given = args
     if op.base in COMPUTE_IN_OUT:
-        args = tuple(
+        given = tuple(
             [targets[0].dtype if a is None and p.name == "dtype" else a for a, p in zip(args, op.schema.params)]
         )
-    positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
-    keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
+    positional = [a for a, p in zip(given, op.schema.params) if not p.keyword_only]
+    keywords = {p.name: a for a, p in zip(given, op.schema.params) if p.keyword_only}
+
+    shapes = []
+
+    def run() -> Any:
+        result = call(*positional, **keywords)
+        made = [result] if isinstance(result, Tensor) else list(result)
+        check_types(op, made, targets, given)
+        shapes.extend([_write(t, r) for t, r in zip(targets, made)])
+        return out
+
     # what is given to write into decides the type
-    result = autocast.call_without_casts(_told, op, call, args, positional, keywords, targets)
-    made = [result] if isinstance(result, Tensor) else list(result)
-    check_types(op, made, targets, args)
-    for r, t in zip(made, targets):
-        write_into(t, r, op.base not in SILENT)
+    autocast.call_without_casts(_told, op, args, targets, run)
+    for t, shape in zip(targets, shapes):
+        if op.base not in SILENT:
+            _warn_if_resized(t, shape)
     return out
 
 
@@ -195,42 +206,58 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     positional = [given[p.name] for p in op.schema.params if not p.keyword_only]
     keywords = {p.name: given[p.name] for p in op.schema.params if p.keyword_only}
     recorded = tuple(given[p.name] for p in op.schema.params if p.name not in _OPTIONS)
-    made = _told(op, call, recorded, positional, keywords, [out])
-    if op.base == "arange" and out.numel() not in (0, made.numel()):
+    shape, count = list(out.shape), out.numel()
+
+    def run() -> Tensor:
+        _write(out, call(*positional, **keywords))
+        return out
+
+    _told(op, recorded, [out], run)
+    if op.base == "arange" and count not in (0, out.numel()):
         warnings.warn(
-            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
-            f"match the computed number of elements {made.numel()}. Note that this may occur as a result of rounding "
-            f"error. The out tensor will be resized to a tensor of shape ({made.numel()},).",
+            f"The number of elements in the out tensor of shape {shape} is {count} which does not "
+            f"match the computed number of elements {out.numel()}. Note that this may occur as a result of rounding "
+            f"error. The out tensor will be resized to a tensor of shape ({out.numel()},).",
             stacklevel=4,
         )
-    write_into(out, made, warns=False)
     return out
 
 
-def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
-    """Copies a result into a tensor, giving it memory of the right shape if it has another one, laid out as the
-    result is.
+def write_into(target: Tensor, result: Tensor) -> None:
+    """Copies a result into a tensor, giving it memory of the right shape, with a warning, if it has another one, laid
+    out as the result is.
     """
+    _warn_if_resized(target, _write(target, result), 5)
+
+
+def _warn_if_resized(target: Tensor, shape: tuple[int, ...], stacklevel: int = 4) -> None:
+    """Warns if a tensor that had this shape, with elements, has another one now."""
+    if shape != target._array.shape and 0 not in shape:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(shape)}, "
+            f"which does not match the required output shape {list(target._array.shape)}. This behavior is deprecated, "
+            "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
+            "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=stacklevel,
+        )
+
+
+def _write(target: Tensor, result: Tensor) -> tuple[int, ...]:
+    """`write_into` without its warning; what is returned is the shape that the tensor had."""
     array = result._array
     if target._keys & DEVICES != result._keys & DEVICES:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
-    if target._array.shape != array.shape:
-        if target._array.size and warns:
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, "
-                f"which does not match the required output shape {list(array.shape)}. This behavior is deprecated, and "
-                "in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
-                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-                stacklevel=4,
-            )
+    shape = target._array.shape
+    if shape != array.shape:
         target._array = _memory(target, array, result.device)
     if target._keys & ACCELERATORS:
         target._device = result._device
         box(find("copy_"), target._keys & DEVICES)(target, result, False)
-        return
+        return shape
     if not target._keys & META:
         copyto(target._array, array, casting="unsafe")
     bump_version(target)
+    return shape
 
 
 def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:

@@ -23,6 +23,7 @@ from .._keys import OBSERVED as _OBSERVED
 from .._keys import SPECIAL as _SPECIAL
 from .._lazy_parts import lazy_parts as _lazy_parts
 from .._tensor import Tensor
+from .._tensor import preserve_format as _preserve_format
 from .._tensor import wrap as _wrap
 from . import functional as functional
 from . import grad_mode as grad_mode
@@ -73,7 +74,11 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
             if not out.is_floating_point():
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
             is_plain = out._keys & _CPU and not _SPACE["_mode"] & (_SPECIAL | _OBSERVED)
-            grad = _wrap(_np.ones(out._array.shape, out._array.dtype)) if is_plain else _public.ones_like(out)
+            grad = (
+                _wrap(_np.ones(out._array.shape, out._array.dtype))
+                if is_plain
+                else _public.ones_like(out, memory_format=_preserve_format)
+            )
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif grad.shape != out.shape:

@@ -207,6 +207,46 @@ def test_leaf_hooks_and_post_accumulate_hooks():
         torch.ones(1).register_hook(print)
 
 
+@pytest.mark.parametrize("of_a_leaf", [True, False], ids=["leaf", "result"])
+def test_hooks_give_gradients_of_the_same_kind(of_a_leaf):
+    def run(hook):
+        x = leaf(1.0, 2.0)
+        y = x * 2
+        (x if of_a_leaf else y).register_hook(hook)
+        y.sum().backward()
+
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
+        run(lambda g: 3)
+    with pytest.raises(RuntimeError, match="hook '<lambda>' has changed the size of value"):
+        run(lambda g: g[:1])
+    was = r"hook '<lambda>' has changed the type of value \(was torch.FloatTensor got torch.DoubleTensor\)"
+    with pytest.raises(RuntimeError, match=was):
+        run(lambda g: g.double())
+
+
+def test_what_a_hook_keeps_is_not_taken_over():
+    kept = []
+    for hook in (kept.append, lambda g: kept.append(g * 1) or kept[-1]):
+        x = leaf(1.0)
+        x.register_hook(hook)
+        (x * 2).sum().backward()
+        x.grad.add_(1)
+        assert (x.grad.tolist(), kept[-1].tolist()) == ([3.0], [2.0])
+
+
+def test_events_of_a_leaf_hook_stand_before_the_accumulation():
+    x = leaf(1.0)
+    x.register_hook(lambda g: g * 10)
+    y = (x * 2).sum()
+    with torch.profiler.profile() as prof:
+        y.backward()
+    (evaluation,) = [e for e in prof.events() if e.name.endswith("evaluate_function: torch::autograd::AccumulateGrad")]
+    hook, accumulation = evaluation.cpu_children
+    assert (hook.name, accumulation.name) == ("aten::mul", "torch::autograd::AccumulateGrad")
+    assert [e.name for e in accumulation.cpu_children] == ["aten::detach"]  # taken over, not copied
+    assert x.grad.tolist() == [20.0]
+
+
 def test_retain_grad():
     x = leaf(2.0)
     y = x * 3

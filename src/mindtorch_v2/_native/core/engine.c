@@ -15,8 +15,8 @@ static PyObject *minus_one, *zero, *leaf_evaluation, *leaf_name;
  * that was done. */
 static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
 {
-    if (pass->create || leaf->grad != Py_None || leaf->hooks != Py_None || leaf->post_hooks != Py_None
-        || Py_REFCNT(gradient) != 1 || !is_plain_call() || (observed && pass->core == NULL) || !is_row_major(leaf)
+    if (pass->create || leaf->grad != Py_None || leaf->post_hooks != Py_None || Py_REFCNT(gradient) != 1
+        || !is_plain_call() || (observed && pass->core == NULL) || !is_row_major(leaf)
         || !owns_plain_memory(gradient)) {
         return 0;
     }
@@ -53,25 +53,46 @@ static int run_leaf_plainly(Pass *pass, PyObject *leaf, PyObject *gradient, int 
     return made == NULL ? -1 : 0;
 }
 
+/* What the leaf's hooks make of a gradient, which is given away; NULL after an error. */
+static PyObject *through_hooks(PyObject *leaf, PyObject *gradient)
+{
+    PyObject *hooks = ((Tensor *)leaf)->hooks;
+    if (hooks == Py_None) {
+        return gradient;
+    }
+    PyObject *args[] = {Py_NewRef(hooks), gradient};
+    PyObject *made = PyObject_Vectorcall(lent.run_hooks, args, 2, NULL);
+    Py_DECREF(hooks);
+    Py_DECREF(gradient);
+    return made;
+}
+
+static int run_leaf_in_event(Pass *pass, PyObject *leaf, PyObject *gradient)
+{
+    gradient = through_hooks(leaf, gradient);
+    if (gradient == NULL) {
+        return -1;
+    }
+    bool is_closed = ((Tensor *)leaf)->post_hooks == Py_None;
+    if (enter_application(pass, leaf_name, minus_one, zero, gradient, is_closed) < 0) {
+        Py_DECREF(gradient);
+        return -1;
+    }
+    return end_event(pass, run_leaf_plainly(pass, leaf, gradient, 1));
+}
+
 static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient)
 {
     int observed = is_observed(pass);
     if (observed == 0) {
-        return run_leaf_plainly(pass, leaf, gradient, 0);
+        gradient = through_hooks(leaf, gradient);
+        return gradient == NULL ? -1 : run_leaf_plainly(pass, leaf, gradient, 0);
     }
-    int result = observed < 0 ? -1 : enter_evaluation(pass, leaf_evaluation, minus_one, zero);
-    if (result < 0) {
+    if (observed < 0 || enter_evaluation(pass, leaf_evaluation, minus_one, zero) < 0) {
         Py_DECREF(gradient);
         return -1;
     }
-    bool is_closed = ((Tensor *)leaf)->hooks == Py_None && ((Tensor *)leaf)->post_hooks == Py_None;
-    result = enter_application(pass, leaf_name, minus_one, zero, gradient, is_closed);
-    if (result == 0) {
-        result = end_event(pass, run_leaf_plainly(pass, leaf, gradient, 1));
-    } else {
-        Py_DECREF(gradient);
-    }
-    return end_event(pass, result);
+    return end_event(pass, run_leaf_in_event(pass, leaf, gradient));
 }
 
 /* A node's application inside its event. */
@@ -219,20 +240,23 @@ PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
 
 const char engine_configure_doc[] =
     "configure_engine(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked, names_of, observer_slot, "
-    "aten,\ncustom_node): what run_backward() works with. `observer_slot` is the dict in which \"active\" is the "
+    "aten,\ncustom_node, run_hooks): what run_backward() works with. `observer_slot` is the dict in which \"active\" "
+    "is the "
     "observer or None.";
 
 PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject **targets[] = {&lent.tensor_type, &lent.slot_type, &lent.accumulate,    &lent.conform, &lent.add_gradients,
-                            &lent.run_hooked,  &lent.names_of,  &lent.observer_slot, &lent.aten,    &lent.custom_node};
+    PyObject **targets[] = {&lent.tensor_type,   &lent.slot_type,   &lent.accumulate, &lent.conform,
+                            &lent.add_gradients, &lent.run_hooked,  &lent.names_of,   &lent.observer_slot,
+                            &lent.aten,          &lent.custom_node, &lent.run_hooks};
     (void)module;
-    if (n != 10 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
-        PyErr_SetString(PyExc_TypeError,
-                        "configure_engine() takes a type, six more objects, a dict, an operator and a type");
+    if (n != 11 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
+        PyErr_SetString(
+            PyExc_TypeError,
+            "configure_engine() takes a type, six more objects, a dict, an operator, a type and a function");
         return NULL;
     }
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 11; i++) {
         PyObject *old = *targets[i];
         *targets[i] = Py_NewRef(args[i]);
         Py_XDECREF(old);

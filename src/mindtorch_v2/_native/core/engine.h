@@ -10,6 +10,7 @@ extern struct Lent {
     PyObject *observer_slot; /* the dict in which "active" is the observer or None */
     PyObject *aten;          /* the namespace of operators */
     PyObject *custom_node;   /* the class of nodes that run the user's code */
+    PyObject *run_hooks;     /* what a leaf's hooks make of its gradient */
 } lent;
 
 extern struct EngineNames {

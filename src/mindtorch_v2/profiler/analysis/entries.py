@@ -77,9 +77,11 @@ class Entries:
         unlisted = np.array([text in UNLISTED_NAMES for text in store.strings] or [False])
         left_out = self.is_python | unlisted[store.name] if unlisted.any() else self.is_python
         parent = store.parent
-        if left_out.any():
-            parent = np.append(kept_ancestors(parent, ~left_out), -1)[parent]
-            parent[left_out] = -1
+        # what is loaded in between makes nobody a sibling: the first call is listed as all others are
+        passed_over = left_out if self._loads is None else left_out | self._loads
+        if passed_over.any():
+            parent = np.append(kept_ancestors(parent, ~passed_over), -1)[parent]
+            parent[passed_over] = -1
         repeats = repeats_its_parent(self._row_name, parent, looked_up(_IS_ANNOTATION, store.kind))
         if repeats.any():
             again = np.flatnonzero(repeats)

@@ -38,6 +38,15 @@ def test_same_named_only_child_is_taken_in_with_all_its_generations():
     assert rows(store) == [("A", None, 9.0, 10.0), ("x", "A", 1.0, 1.0)]
 
 
+def test_what_is_loaded_in_between_makes_nobody_a_sibling():
+    """The first call of an operator is listed as later ones are."""
+    inner = [E("A", 1_000, 9_000), E("loading: x", 2_000, 3_000, Kind.LOADING), E("x", 3_000, 4_000)]
+    store = make_store([E("A", 0, 10_000), E("loading: A", 100, 600, Kind.LOADING), *inner])
+    assert rows(store) == [("A", None, 7.5, 8.5), ("x", "A", 1.0, 1.0)]
+    ahead = [E("loading: a", 1_500, 1_600, Kind.LOADING), E("A", 1_520, 1_580)]  # a call while something is loaded
+    assert rows(make_store([E("A", 0, 10_000), *ahead])) == [("A", None, 9.9, 9.9)]
+
+
 def test_same_named_siblings_are_kept():
     store = make_store([E("A", 0, 10_000), E("A", 1_000, 4_000), E("A", 5_000, 8_000)])
     assert rows(store) == [("A", None, 4.0, 10.0), ("A", "A", 3.0, 3.0), ("A", "A", 3.0, 3.0)]

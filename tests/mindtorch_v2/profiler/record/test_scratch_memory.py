@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -216,3 +218,30 @@ def test_arrays_are_as_they_were_after_the_profile():
     later = np.arange(10.0)
     array.resize(10_000, refcheck=False)
     assert array[9] == 9 and array[-1] == 0 and int(x.sum()) == 499500 and later.sum() == 45
+
+
+@pytest.mark.parametrize("call", [torch.add, torch.mm, torch.cumsum, torch.zeros, torch.arange, torch.max])
+def test_writing_into_a_tensor_leaves_no_memory_behind(call):
+    """What `out=` is computed in first is allocated and freed inside the call's event."""
+    x = torch.ones(300, 300)
+    arguments, out = {
+        torch.cumsum: ((x, 0), torch.empty(300, 300)),
+        torch.zeros: (((300, 300),), torch.empty(300, 300)),
+        torch.arange: ((300,), torch.empty(300, dtype=torch.int64)),
+        torch.max: ((x, 1), (torch.empty(300), torch.empty(300, dtype=torch.int64))),
+    }.get(call, ((x, x), torch.empty(300, 300)))
+    call(*arguments, out=out)
+    with profile(profile_memory=True) as prof:
+        call(*arguments, out=out)
+    (event,) = [e for e in prof.events() if e.cpu_parent is None]
+    assert (event.name, event.cpu_memory_usage) == (f"aten::{call.__name__}", 0)
+
+
+def test_a_warning_about_the_shape_of_out_names_the_line():
+    for flags in (None, {"profile_memory": True}):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with contextlib.nullcontext() if flags is None else profile(**flags):
+                torch.add(torch.ones(3), 1, out=torch.empty(2))
+        (warning,) = caught
+        assert warning.filename == __file__ and "was resized since it had shape [2]" in str(warning.message)
