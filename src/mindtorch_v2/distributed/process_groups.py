@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
+from .._accelerators import all_backends
 from . import _status, engines
 from ._mpi import HOW_TO_INSTALL, forget_shared_memory, is_installed, mpi
 
@@ -24,6 +25,7 @@ class Backend(str):
     MPI = "mpi"
     XCCL = "xccl"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+    default_device_backend_map = {"cpu": GLOO, **{b.name: b.engines[0] for b in all_backends() if b.engines}}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):

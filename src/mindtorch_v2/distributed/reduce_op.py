@@ -31,6 +31,7 @@ class ReduceOp(IntEnum):
 
 
 RedOpType = ReduceOp
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's path to the members' type
 _MPI_NAMES = {
     ReduceOp.SUM: "SUM",
     ReduceOp.AVG: "SUM",

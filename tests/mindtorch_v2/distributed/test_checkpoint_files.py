@@ -16,6 +16,8 @@ from mindtorch_v2.distributed.checkpoint import (
     CheckpointException,
     DefaultLoadPlanner,
     FileSystemReader,
+    HuggingFaceStorageReader,
+    HuggingFaceStorageWriter,
     async_save,
     load,
     load_state_dict,
@@ -240,3 +242,46 @@ def test_states_of_models() -> None:
     assert sorted(get_model_state_dict(nn.DataParallel(net)))[0] == "0.bias"
     with pytest.raises(NotImplementedError, match="submodules"):
         get_model_state_dict(net, submodules={net[0]})
+
+
+def test_safetensors_files(tmp_path: Path) -> None:
+    state = {
+        "a.weight": _counting(3, 2),
+        "b": {"half": torch.ones(2, dtype=torch.bfloat16), "flag": torch.tensor([True, False])},
+        "n": torch.tensor(5, dtype=torch.uint8),
+        "none": torch.zeros(0, 3),
+    }
+    writer = HuggingFaceStorageWriter(tmp_path, {"b.half": 2})
+    save(state, storage_writer=writer)
+    header = (tmp_path / "model-00002-of-00002.safetensors").read_bytes()
+    size = int.from_bytes(header[:8], "little")
+    told = {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}
+    assert json.loads(header[8 : 8 + size]) == {"__metadata__": {"format": "pt"}, "b.half": told}
+    assert header[8 + size :] == b"\x80\x3f\x80\x3f" and size % 8 == 0
+    index = json.loads((tmp_path / "model.safetensors.index.json").read_text())
+    assert index["metadata"]["total_size"] == 24 + 4 + 2 + 1
+    assert index["weight_map"]["n"] == "model-00001-of-00002.safetensors"
+    blank = {
+        "a.weight": torch.zeros(3, 2),
+        "b": {"half": torch.zeros(2), "flag": torch.tensor([False, False])},
+        "n": torch.tensor(0),
+        "none": torch.ones(0, 3),
+    }
+    load(blank, storage_reader=HuggingFaceStorageReader(tmp_path))
+    assert torch.equal(blank["a.weight"], state["a.weight"]) and blank["b"]["half"].tolist() == [1, 1]
+    assert blank["b"]["flag"].tolist() == [True, False] and blank["n"].item() == 5
+
+
+def test_what_safetensors_files_cannot_hold(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointException, match="'n': safetensors files hold tensors only, got int"):
+        save({"n": 3}, storage_writer=HuggingFaceStorageWriter(tmp_path))
+    with pytest.raises(NotImplementedError, match="enable_consolidation"):
+        HuggingFaceStorageWriter(tmp_path, save_distributed=True)
+    with pytest.raises(NotImplementedError, match="written by save alone"):
+        async_save({}, storage_writer=HuggingFaceStorageWriter(tmp_path))
+    with pytest.raises(CheckpointException, match="no safetensors files"):
+        load({}, storage_reader=HuggingFaceStorageReader(tmp_path))
+    for content in (b"\xff" * 8, b"", (4).to_bytes(8, "little") + b"[1]]", (2).to_bytes(8, "little") + b"[]"):
+        (tmp_path / "model.safetensors").write_bytes(content)
+        with pytest.raises(CheckpointException, match="is no safetensors file, or is damaged"):
+            load({}, storage_reader=HuggingFaceStorageReader(tmp_path))

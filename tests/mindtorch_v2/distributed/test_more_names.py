@@ -27,6 +27,8 @@ def test_functional_collectives_and_dtensors(run_ranks: Callable[..., list[Any]]
         assert made["summands"] == [3, 3] and made["whole"] == [3, 3, 3, 3]
         assert made["mapped"] == 12 and made["pair"] == ["DTensor", "int"]
         assert made["mismatch"] == "arg 0 in local_map has a mismatched placements:"
+        assert made["part"] == [[[3, 3], [0, 0]], [[2, 3], [3, 0]]][rank]
+        assert made["facts"] == [2, 1, 4 * 9, "Linear"]
         assert made["scale"] == 2.0 and made["kept"] == 1.0  # no process took the step
 
 
@@ -115,4 +117,15 @@ def test_older_and_other_paths() -> None:
     assert issubclass(ColwiseParallel, ParallelStyle) and default_pg_timeout == dist.default_pg_timeout
     assert fully_shard.__module__.startswith("mindtorch_v2.distributed.fsdp") and FSDPModule
     assert ShardedStateDictConfig().offload_to_cpu is False
+    from mindtorch_v2.distributed.tensor.placement_types import _StridedShard
+
+    with pytest.raises(NotImplementedError, match="split_factor=2"):
+        _StridedShard(0, split_factor=2)
+    assert dist.Backend.default_device_backend_map["cpu"] == "gloo"
+    from mindtorch_v2.distributed.tensor.placement_types import _StridedShard
+
+    with pytest.raises(NotImplementedError, match="split_factor=2"):
+        _StridedShard(0, split_factor=2)
+    assert dist.Backend.default_device_backend_map["npu"] == "hccl"
+    assert isinstance(dist.ReduceOp.SUM, dist.ReduceOp.RedOpType)
     assert dist.GradBucket.__name__ == "GradBucket"

@@ -23,6 +23,7 @@ from ._files import read_entries
 from ._save import finish, folder_of, named_leaves, not_written, try_write
 from .default_planner import DefaultSavePlanner, checked_planner
 from .filesystem import FileSystemWriter
+from .hf_storage import HuggingFaceStorageWriter
 from .state_dict import whole
 
 _LOOK = 0.01  # seconds between looks for what other processes have written
@@ -61,6 +62,8 @@ def async_save(
     """As `save`, but returns when everything is copied; a thread writes. The future is done when the checkpoint is
     complete, and has the CheckpointException if it is not. Every process of the group calls it."""
     checked_planner(planner, DefaultSavePlanner)
+    if isinstance(storage_writer, HuggingFaceStorageWriter):
+        raise NotImplementedError("async_save: safetensors files are written by save alone")
     folder = folder_of(checkpoint_id, storage_writer)
     alone = no_dist or not is_initialized()
     token = [secrets.token_hex(4)]

@@ -34,8 +34,8 @@ def load(
     `DefaultLoadPlanner(allow_partial_load=True)`, what the checkpoint does not have stays as it is.
     """
     partial = checked_planner(planner, DefaultLoadPlanner).allow_partial_load
-    folder = folder_of(checkpoint_id, storage_reader)
-    known = read_entries(folder)
+    folder = folder_of(checkpoint_id if storage_reader is None else None, storage_reader)
+    known = read_entries(folder) if storage_reader is None else storage_reader.entries()
     for key, value in list(state_dict.items()):
         if is_stateful(value):
             state = state_of(value)

@@ -17,6 +17,7 @@ from ._files import write_metadata
 from ._tree import Index, is_stateful, leaves, state_of
 from .default_planner import DefaultSavePlanner, checked_planner
 from .filesystem import FileSystemReader, FileSystemWriter
+from .hf_storage import HuggingFaceStorageWriter
 from .state_dict import whole
 
 
@@ -37,8 +38,11 @@ def save(
     PyTorch can load it.
     """
     checked_planner(planner, DefaultSavePlanner)
-    folder = folder_of(checkpoint_id, storage_writer)
     alone = no_dist or not is_initialized()
+    if isinstance(storage_writer, HuggingFaceStorageWriter):
+        _save_whole(state_dict, storage_writer, alone, process_group)
+        return
+    folder = folder_of(checkpoint_id, storage_writer)
     rank, size = (0, 1) if alone else (get_rank(process_group), get_world_size(process_group))
     flat = {name: (path, value) for name, path, value in named_leaves(state_dict)}
     token = [secrets.token_hex(4)]
@@ -56,6 +60,21 @@ def save(
         problem = told[0]
     if problem:
         raise not_written(folder, problem)
+
+
+def _save_whole(state_dict: dict[str, Any], writer: HuggingFaceStorageWriter, alone: bool, group: Any) -> None:
+    """Whole tensors, written by the first process."""
+    tensors = {name: whole(value) for name, _, value in named_leaves(state_dict)}
+    problem = [""]
+    if alone or get_rank(group) == 0:
+        try:
+            writer.write(tensors)
+        except (OSError, TypeError) as error:
+            problem = [f"{type(error).__name__}: {error}"]
+    if not alone:
+        broadcast_object_list(problem, group_src=0, group=group)
+    if problem[0]:
+        raise not_written(writer.path, problem[0])
 
 
 def not_written(folder: str, problem: str) -> CheckpointException:

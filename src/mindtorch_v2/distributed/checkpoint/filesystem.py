@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ._entries import Entry
 from .metadata import Metadata
 
 __all__ = ["FileSystemReader", "FileSystemWriter"]
@@ -39,9 +40,14 @@ class FileSystemReader:
     def __init__(self, path: str | os.PathLike[str], *args: Any, **options: Any) -> None:
         self.path = os.fspath(path)
 
+    def entries(self) -> dict[str, Entry]:
+        """What the checkpoint holds, by name, as this package keeps it."""
+        from ._files import read_entries
+
+        return read_entries(self.path)
+
     def read_metadata(self, *args: Any, **options: Any) -> Metadata:
         """What the checkpoint holds."""
-        from ._files import read_entries
         from ._pickled import metadata_of
 
-        return metadata_of(self.path, read_entries(self.path), "")
+        return metadata_of(self.path, self.entries(), "")

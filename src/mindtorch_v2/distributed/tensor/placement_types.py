@@ -47,3 +47,13 @@ class Partial(Placement):
 
     def __str__(self) -> str:
         return f"P({self.reduce_op})"
+
+
+class _StridedShard(Placement):
+    """Parts of groups of rows, which PyTorch uses inside. There are none here: programs that look for them find
+    nothing, and those that ask for one are refused."""
+
+    def __init__(self, dim: int, *, split_factor: int) -> None:
+        raise NotImplementedError(
+            f"_StridedShard(dim={dim}, split_factor={split_factor}): tensors are spread in whole parts (Shard) here"
+        )

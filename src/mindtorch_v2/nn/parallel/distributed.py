@@ -251,6 +251,20 @@ class DistributedDataParallel(Module, Joinable):
             raise TypeError("Communication hook must be callable.")
         self._hook = (hook, state)
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """Facts about this module that PyTorch collects for its logs, as far as they are known here."""
+        return {
+            "world_size": self.process_group.size(),
+            "rank": self.process_group.rank(),
+            "module_name": type(self.module).__name__,
+            "backend_name": self.process_group.name(),
+            "broadcast_buffers": int(self.broadcast_buffers),
+            "find_unused_parameters": int(self.find_unused_parameters),
+            "static_graph": int(self.static_graph),
+            "num_parameter_tensors": len(self._trained),
+            "total_parameter_size_bytes": sum(p.nbytes for p in self._trained),
+        }
+
     def _set_static_graph(self) -> None:
         """As `static_graph=True`."""
         self.static_graph = True

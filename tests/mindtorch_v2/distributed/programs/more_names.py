@@ -9,6 +9,7 @@ import torch.distributed._functional_collectives as fc
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 from torch.distributed.tensor.experimental import local_map
 
 dist.init_process_group("gloo")
@@ -53,6 +54,10 @@ try:
 except ValueError as error:
     made["mismatch"] = str(error)[:47]
 
+made["part"] = compute_local_shape_and_global_offset((5, 3), mesh, [Shard(0)])
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 3), static_graph=True)
+facts = model._get_ddp_logging_data()
+made["facts"] = [facts["world_size"], facts["static_graph"], facts["total_parameter_size_bytes"], facts["module_name"]]
 p = torch.nn.Parameter(torch.ones(1))
 optimizer, scaler = torch.optim.SGD([p], lr=1.0), ShardedGradScaler("cpu", init_scale=4.0)
 scaler.scale(p.sum() * (float("inf") if rank == 0 else 1.0)).backward()
