@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._dispatch import modes
 from .._dispatch.loading import call_as_loading
+from .._storage import native
 from .._tensor import Parameter, Tensor
-from .node import Node, Packed, unpack
+from .node import Node, Packed, saved_of, unpack
 
 if TYPE_CHECKING:
     from .rules import Derivative
@@ -42,7 +43,7 @@ def compile_apply(derivative: Derivative) -> Any:
         lines.append(f"    {', '.join(edges)} = self.next")
         lines.append(f"    return [{', '.join(f'None if {e} is None else {c}' for e, c in zip(edges, calls))}]")
     space: dict[str, Any] = {f"f{i}": derivative.rows[n] for i, n in enumerate(derivative.inputs)}
-    space.update(unpack=unpack, state=modes.state, Packed=Packed, Tensor=Tensor, Parameter=Parameter)
+    space.update(unpack=unpack, saved_of=saved_of, state=modes.state, Packed=Packed, Tensor=Tensor, Parameter=Parameter)
     exec(compile("\n".join(lines), f"<mindtorch_v2 derivative of {derivative.op.name}>", "exec"), space)
     return space["apply"]
 
@@ -51,25 +52,27 @@ def _load(derivative: Derivative, local: dict[str, str]) -> list[str]:
     """Unpacks the saved values; `unpack` does it where something is out of the ordinary: freed values, changed or
     hooked tensors, outputs that need their history back.
     """
+    targets = "".join(f"{v}, " for v in local.values())
+    if native is not None:
+        return [f"    {targets}= {'unpack(self) if state.grad else ' * bool(derivative.results)}saved_of(self)"]
     base = derivative.op.inplace_of or derivative.op
     tensors = {p.name for p in base.schema.params if p.is_tensor and not p.is_list} | set(derivative.results)
     unusual = ["saved is None", "self.versions is not None"]
     if derivative.results:
         unusual.append("state.grad")
     checked = [local[n] for n in derivative.saved_names if n in tensors]
-    values = "".join(f"{v}, " for v in local.values())
     lines = [
         "    saved = self.saved",
         f"    if {' or '.join(unusual)}:",
-        f"        {values}= unpack(self)",
+        f"        {targets}= unpack(self)",
         "    else:",
-        f"        {values}= saved",
+        f"        {targets}= saved",
     ]
     for v in checked:
         lines += [
             f"        if {v}.__class__ is Tensor or {v}.__class__ is Parameter:",
             f"            s = {v}._storage",
-            f"            if s is not None and s.version: {values}= unpack(self)",
-            f"        elif {v}.__class__ is Packed: {values}= unpack(self)",
+            f"            if s is not None and s.version: {targets}= unpack(self)",
+            f"        elif {v}.__class__ is Packed: {targets}= unpack(self)",
         ]
     return lines

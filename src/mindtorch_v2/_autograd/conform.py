@@ -49,12 +49,14 @@ def conform(node: Node, index: int, edge: Any, grad: Tensor) -> Tensor:
 def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     have = grad._array.shape
     lead = len(have) - len(shape)
-    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)]
-    fits = lead >= 0 and all(n in (1, have[i + lead]) for i, n in enumerate(shape))
-    if not fits:
-        raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
-            f"shape compatible with {list(shape)}"
-        )
+    if lead > 0 and have[lead:] == shape:
+        dims = [*range(lead)]
+    else:
+        dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1]]
+        if lead < 0 or not all(n in (1, have[i + lead]) for i, n in enumerate(shape)):
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
+                f"shape compatible with {list(shape)}"
+            )
     grad = aten.overload("sum.dim_IntList")(grad, dims, True)
-    return aten.view(grad, list(shape)) if lead else grad
+    return aten.overload("view")(grad, list(shape)) if lead else grad

@@ -7,7 +7,7 @@ form no cycle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .. import _dtype as dt
@@ -221,6 +221,12 @@ def unpack(node: Node) -> tuple[Any, ...]:
             ]
         )
     return saved
+
+
+saved_of: Callable[[Node], tuple[Any, ...]] = unpack  # the same, where no output needs its history back
+if native is not None:
+    native.setup_saved(unpack, Packed)
+    saved_of = native.node_saved
 
 
 def _unpack_packed(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from .._ops import table
 from .._ops.table import Op
 from . import record
 from .apply_code import lazy_apply
-from .node import Node, Slot, unpack, versions_of, view_edge
+from .node import Node, Slot, unpack, view_edge
 
 _declared_in: dict[str, dict[str, Any]] = {}  # an op's name -> the globals of the module that declares its derivative
 
@@ -20,7 +20,6 @@ class Derivative:
     """How one op is differentiated: which inputs have gradients, by which functions, from what saved values."""
 
     view_edge = staticmethod(view_edge)
-    versions_of = staticmethod(versions_of)
     slot = Slot
 
     def __init__(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from .._ops import table
@@ -105,12 +107,18 @@ def _make(name: str, overloads: Any, form: str) -> Any:
     return make_call(overloads[0], form) if len(overloads) == 1 else resolver(name, overloads, form)
 
 
+def _call_of(name: str) -> Any:
+    op = table.find(name)
+    return call_as_loading(op.event, make_call, op, "method")
+
+
 class Aten:
     """Attribute access gives call functions: `aten.add(x, y)`. Names are PyTorch's, without `aten::`."""
 
     def __init__(self, form: str = "method") -> None:
         self._form = form
-        self._overloads: dict[str, Any] = {}
+        # the call function of one overload, by its full name ("sum.dim_IntList")
+        self.overload: Callable[[str], Any] = functools.cache(_call_of)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in table.OVERLOADS:
@@ -118,14 +126,6 @@ class Aten:
         made = function_of(name, self._form)
         setattr(self, name, made)
         return made
-
-    def overload(self, name: str) -> Any:
-        """The call function of one overload, by its full name ("sum.dim_IntList")."""
-        found = self._overloads.get(name)
-        if found is None:
-            op = table.find(name)
-            found = self._overloads[name] = call_as_loading(op.event, make_call, op, "method")
-        return found
 
 
 class LazyMethod:

@@ -86,6 +86,7 @@ READS_ARRAYS = _set_up()  # whether the native part knows how this numpy lays ou
 _LOOPS = _loops()
 _LOOP_OF_OP = {
     **{f"{word}.Tensor": word for word in ("add", "sub", "mul", "div")},
+    **{f"{word}.Tensor": word for word in ("add_", "sub_", "mul_", "div_")},
     "neg": "neg",
     "relu": "relu",
     "sum": "sum",
@@ -158,7 +159,6 @@ def _gradient(gradient: GradientPlan, derivative: Any) -> tuple[Any, ...]:
     return (
         gradient.node_class,
         derivative.view_edge,
-        derivative.versions_of,
         derivative.slot,
         gradient.inputs,
         gradient.takes_lists,

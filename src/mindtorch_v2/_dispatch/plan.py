@@ -68,6 +68,7 @@ class SavedKind(IntEnum):
     SHAPE = 2  # facts about an argument, so that the tensor need not be kept
     DTYPE = 3
     FACT = 4
+    STRIDES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,8 @@ _FACTS: dict[str, Callable[[Any], Any]] = {
     "device": lambda t: t.device,
     "offset": lambda t: t.storage_offset(),
 }
+
+_FACT_KINDS = {"shape": SavedKind.SHAPE, "dtype": SavedKind.DTYPE, "strides": SavedKind.STRIDES}
 
 
 def _of_each(fact: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
@@ -350,8 +353,7 @@ class _Maker:
             absent = None if what in ("dtype", "device") else ()
             if self.params[positions[word]].is_list:
                 return Saved(name, SavedKind.FACT, positions[word], (), False, _of_each(_FACTS[what]), absent)
-            kind = {"shape": SavedKind.SHAPE, "dtype": SavedKind.DTYPE}.get(what, SavedKind.FACT)
-            return Saved(name, kind, positions[word], (), False, _FACTS[what], absent)
+            return Saved(name, _FACT_KINDS.get(what, SavedKind.FACT), positions[word], (), False, _FACTS[what], absent)
         users = tuple(i for i, n in enumerate(d.inputs) if name in d.needs_of(n))
         return Saved(name, SavedKind.ARGUMENT, positions[name], users, self.params[positions[name]].is_tensor)
 

@@ -81,7 +81,7 @@ def gradients(group: dict[str, Any], also: str = "") -> tuple[list[Tensor], list
     params = [p for p in group["params"] if p._grad is not None]
     if group["differentiable"] or group.get("capturable") or group.get("fused"):
         check_flags(group, params, also)
-    return params, [p.grad for p in params]
+    return params, [p._grad for p in params]
 
 
 def as_real(*tensors: Tensor) -> list[Tensor]:

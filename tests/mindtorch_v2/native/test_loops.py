@@ -72,6 +72,58 @@ def test_an_operand_and_a_number(name: str, dtype: Any, number: float) -> None:
     _check(name, torch.from_numpy(_values(dtype)[0].copy()), number)
 
 
+IN_PLACE = ("add_.Tensor", "sub_.Tensor", "mul_.Tensor", "div_.Tensor")
+
+
+def _check_in_place(name: str, target: torch.Tensor, other: Any) -> None:
+    """The op's kernel and the op write the same bits, and the op counts the write."""
+    plan = plan_of(find(name))
+    assert plan.kernel is not None
+    expected = target.numpy().copy()
+    if isinstance(other, torch.Tensor):  # a view of the target is one of the copy, too
+        shift = other.data_ptr() - target.data_ptr()
+        inside = 0 <= shift < expected.nbytes
+        given = (
+            np.ndarray(other.shape, expected.dtype, expected, shift, other.numpy().strides) if inside else other.numpy()
+        )
+    else:
+        given = other
+    plan.kernel(expected, given, *[a.default for a in plan.arguments[2:]])
+    before, version = target.data_ptr(), target._version
+    assert aten.overload(name)(target, other) is target
+    assert (target.data_ptr(), target._version) == (before, version + 1)
+    assert np.array_equal(target.numpy(), expected, equal_nan=expected.dtype.kind == "f")
+    numbers = ~np.isnan(expected) if expected.dtype.kind == "f" else np.ones(expected.shape, bool)
+    assert target.numpy()[numbers].tobytes() == expected[numbers].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place(name: str, dtype: Any) -> None:
+    if name == "div_.Tensor" and dtype == np.int64:
+        pytest.skip("the result is no integer")
+    rows = _values(dtype)
+    a, b = (torch.from_numpy(row.copy()) for row in rows)
+    _check_in_place(name, a, b)
+    _check_in_place(name, torch.from_numpy(rows[0].copy()), torch.from_numpy(rows[0][3:4].copy().reshape(())))
+    if dtype != np.int64:
+        for number in (2, -3, 0.1, float("nan"), 2**24 + 1):
+            _check_in_place(name, torch.from_numpy(rows[0].copy()), number)
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_of_what_is_read(name: str) -> None:
+    values = torch.arange(1.0, 9.0)
+    _check_in_place(name, values, values)
+    _check_in_place(name, values, values[2])
+    whole = torch.arange(1.0, 33.0).reshape(4, 8)
+    _check_in_place(name, whole[1], whole[2])
+    _check_in_place(name, torch.tensor([]), torch.tensor([]))
+    fixed = torch.from_numpy(np.broadcast_to(np.float32(1), (3,)))
+    with pytest.raises((RuntimeError, ValueError)):
+        aten.overload(name)(fixed, torch.ones(3))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("name", ["neg", "relu", "sum"])
 def test_one_operand(name: str, dtype: Any) -> None:

@@ -14,37 +14,37 @@ def scale_by(t: Any, number: Any) -> Any:
     return t if number == 1 else aten.mul(t, conj(number))
 
 
-def by_columns(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether a matrix lies in memory column by column."""
-    return strides[0] == itemsize and strides[1] == itemsize * shape[0]
-
-
 # --- matrix products. The gradient of an operand gets the operand's own layout, as in PyTorch: it becomes the layout of
-# --- the gradient of a weight, which is multiplied transposed.
+# --- the gradient of a weight, which is multiplied transposed. These run for every layer: no helper is called in vain.
 
 
-def grad_of_first(g: Any, mat2: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
-    if by_columns(shape, strides, g._array.itemsize):
-        return scale_by(aten.t(aten.mm(conj(mat2), aten.t(g))), alpha)
-    return scale_by(aten.mm(g, conj(aten.t(mat2))), alpha)
+def grad_of_first(g: Any, mat2: Any, alpha: Any, mat1_shape: tuple[int, ...], mat1_strides: tuple[int, ...]) -> Any:
+    size, is_complex = g._array.itemsize, mat2.dtype.is_complex
+    if mat1_strides[0] == size and mat1_strides[1] == size * mat1_shape[0]:  # it lies column by column
+        made = aten.t(aten.mm(aten.conj(mat2) if is_complex else mat2, aten.t(g)))
+    else:
+        turned = aten.t(mat2)
+        made = aten.mm(g, aten.conj(turned) if is_complex else turned)
+    return made if alpha == 1 else aten.mul(made, conj(alpha))
 
 
-def grad_of_second(g: Any, mat1: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
-    if by_columns(shape, strides, g._array.itemsize):
-        return scale_by(aten.t(aten.mm(aten.t(g), conj(mat1))), alpha)
-    return scale_by(aten.mm(conj(aten.t(mat1)), g), alpha)
+def grad_of_second(g: Any, mat1: Any, alpha: Any, mat2_shape: tuple[int, ...], mat2_strides: tuple[int, ...]) -> Any:
+    size, is_complex = g._array.itemsize, mat1.dtype.is_complex
+    if mat2_strides[0] == size and mat2_strides[1] == size * mat2_shape[0]:
+        made = aten.t(aten.mm(aten.t(g), aten.conj(mat1) if is_complex else mat1))
+    else:
+        turned = aten.t(mat1)
+        made = aten.mm(aten.conj(turned) if is_complex else turned, g)
+    return made if alpha == 1 else aten.mul(made, conj(alpha))
 
 
 derivative(
     "mm",
-    self=lambda g, mat2, self_shape, self_strides: grad_of_first(g, mat2, self_shape, self_strides),
-    mat2=lambda g, self, mat2_shape, mat2_strides: grad_of_second(g, self, mat2_shape, mat2_strides),
+    self=lambda g, mat2, self_shape, self_strides: grad_of_first(g, mat2, 1, self_shape, self_strides),
+    mat2=lambda g, self, mat2_shape, mat2_strides: grad_of_second(g, self, 1, mat2_shape, mat2_strides),
 )
 derivative(
-    "addmm",
-    self=lambda g, beta: scale_by(g, beta),
-    mat1=lambda g, mat2, alpha, mat1_shape, mat1_strides: grad_of_first(g, mat2, mat1_shape, mat1_strides, alpha),
-    mat2=lambda g, mat1, alpha, mat2_shape, mat2_strides: grad_of_second(g, mat1, mat2_shape, mat2_strides, alpha),
+    "addmm", self=lambda g, beta: g if beta == 1 else aten.mul(g, conj(beta)), mat1=grad_of_first, mat2=grad_of_second
 )
 
 

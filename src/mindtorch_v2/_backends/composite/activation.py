@@ -93,12 +93,12 @@ def rrelu_(self: Any, lower: Any, upper: Any, training: bool, generator: Any) ->
 # --- along a dimension
 @composite("softmax.int")
 def softmax(self: Any, dim: int, dtype: dt.dtype | None) -> Any:
-    return aten._softmax(self if dtype is None else aten.to(self, dtype), dim, False)
+    return aten._softmax(self if dtype is None else aten.overload("to.dtype")(self, dtype), dim, False)
 
 
 @composite("log_softmax.int")
 def log_softmax(self: Any, dim: int, dtype: dt.dtype | None) -> Any:
-    return aten._log_softmax(self if dtype is None else aten.to(self, dtype), dim, False)
+    return aten._log_softmax(self if dtype is None else aten.overload("to.dtype")(self, dtype), dim, False)
 
 
 @composite("special_softmax")

@@ -38,7 +38,8 @@ enum { MAX_PARAMS = 16, MAX_OWNED = 8 };
     NAME(SAVED, RESULT)                                                                                                \
     NAME(SAVED, SHAPE)                                                                                                 \
     NAME(SAVED, DTYPE)                                                                                                 \
-    NAME(SAVED, FACT)
+    NAME(SAVED, FACT)                                                                                                  \
+    NAME(SAVED, STRIDES)
 #define STEPS_KINDS(NAME)                                                                                              \
     NAME(STEPS, NONE)                                                                                                  \
     NAME(STEPS, INSIDE)                                                                                                \
@@ -65,7 +66,7 @@ typedef struct {
 
 typedef struct {
     PyTypeObject *node; /* NULL: the op has no derivative */
-    PyObject *view_edge, *versions_of, *slot;
+    PyObject *view_edge, *slot;
     int inputs[MAX_PARAMS], input_count;
     SavedValue saved[MAX_PARAMS];
     int saved_count;
@@ -142,6 +143,7 @@ PyObject *boxed_key(long key);                 /* borrowed: the keys of a tensor
 PyObject *cpu_tensor_keys(void);               /* borrowed */
 const ArrayFields *fields_of(PyObject *array); /* NULL where it cannot be read */
 PyObject *shape_of(PyObject *array);
+PyObject *tuple_of_sizes(const Py_ssize_t *sizes, int count);
 bool owns_plain_memory(const Tensor *tensor); /* a contiguous CPU tensor whose memory nobody else can see */
 bool is_row_major(const Tensor *tensor);      /* its elements lie in the order of their indices */
 
@@ -175,6 +177,10 @@ int record_gradient(const Call *call, const Arguments *arguments, PyObject *made
 bool writes_history(const Call *call, const Arguments *arguments);
 int prepare_write(const Call *call, Arguments *arguments);
 int record_write(const Call *call, const Arguments *arguments);
+
+/* call_saved.c: sets what a node keeps; -1 with an error set. */
+int set_saved(const Call *call, const Arguments *arguments, PyObject *made, unsigned present, Node *node);
+bool same_version(PyObject *a, PyObject *b);
 
 /* call_steps.c */
 bool steps_fit(const Call *call,

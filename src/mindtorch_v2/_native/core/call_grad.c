@@ -2,13 +2,20 @@
 #include "call.h"
 
 /* --- edges */
+/* Whether a view's memory was written since its edge was made, so that its history may have to be made anew. */
+static bool was_written_since(const Tensor *view)
+{
+    return view->storage != Py_None && ((Tensor *)view->base)->edge != Py_None
+           && !same_version(((Storage *)view->storage)->version, view->view_version);
+}
+
 /* Where the gradient of an argument goes: a new reference, None where it needs none, NULL with an error set. */
 static PyObject *edge_of(const Gradient *gradient, PyObject *value)
 {
     if (!is_tensor(value))
         return held(Py_None);
     Tensor *tensor = (Tensor *)value;
-    if (tensor->base != Py_None)
+    if (tensor->base != Py_None && was_written_since(tensor))
         return PyObject_CallOneArg(gradient->view_edge, value);
     if (tensor->edge != Py_None)
         return held(tensor->edge);
@@ -66,90 +73,6 @@ static int set_counts(const Call *call, const Arguments *arguments, Node *node)
     int set = counts ? PyObject_SetAttrString((PyObject *)node, "counts", counts) : -1;
     Py_XDECREF(counts);
     return set;
-}
-
-/* --- saved values */
-/* An output as it is saved: without its edge, which would make a cycle. */
-static PyObject *saved_result(PyObject *output)
-{
-    if (output == Py_None)
-        return held(output);
-    Tensor *made = (Tensor *)output;
-    if (made->storage == Py_None) {
-        PyObject *storage = storage_make();
-        if (!storage)
-            return NULL;
-        Py_SETREF(made->storage, storage);
-    }
-    Tensor *alias = tensor_of(made->array, boxed_key(PyLong_AsLong(made->keys) & KEY_DEVICES), made->dtype);
-    if (alias) {
-        Py_INCREF(made->device);
-        Py_SETREF(alias->device, made->device);
-        Py_INCREF(made->storage);
-        Py_SETREF(alias->storage, made->storage);
-    }
-    return (PyObject *)alias;
-}
-
-static PyObject *saved_fact(const SavedValue *value, PyObject *given)
-{
-    if (PyList_Check(given) || PyTuple_Check(given))
-        return PyObject_CallOneArg(value->fact, given);
-    if (!is_tensor(given))
-        return held(value->absent);
-    Tensor *tensor = (Tensor *)given;
-    if (value->what == SAVED_SHAPE)
-        return shape_of(tensor->array);
-    return value->what == SAVED_DTYPE ? held(tensor->dtype) : PyObject_CallOneArg(value->fact, given);
-}
-
-static PyObject *output_at(PyObject *made, int number)
-{
-    return is_tensor(made) ? made : PySequence_Fast_GET_ITEM(made, number);
-}
-
-static PyObject *saved_value(const SavedValue *value, const Arguments *arguments, PyObject *made, unsigned present)
-{
-    if (value->what == SAVED_RESULT)
-        return saved_result(output_at(made, value->position));
-    PyObject *given = arguments->bound[value->position];
-    if (value->what != SAVED_ARGUMENT)
-        return saved_fact(value, given);
-    if (value->position == 0 && arguments->before)
-        given = arguments->before;
-    return held(value->users && !(value->users & present) && is_tensor(given) ? Py_None : given);
-}
-
-/* Whether a saved tensor was written before: its version is to be kept. */
-static bool was_written(PyObject *kept)
-{
-    return is_tensor(kept) && ((Tensor *)kept)->storage != Py_None
-           && PyObject_IsTrue(((Storage *)((Tensor *)kept)->storage)->version) == 1;
-}
-
-static int set_saved(const Call *call, const Arguments *arguments, PyObject *made, unsigned present, Node *node)
-{
-    const Gradient *gradient = &call->gradient;
-    if (!gradient->saved_count)
-        return 0;
-    bool versioned = false;
-    PyObject *saved = PyTuple_New(gradient->saved_count);
-    for (int i = 0; saved && i < gradient->saved_count; i++) {
-        PyObject *kept = saved_value(&gradient->saved[i], arguments, made, present);
-        if (!kept)
-            Py_CLEAR(saved);
-        else {
-            PyTuple_SET_ITEM(saved, i, kept);
-            versioned |= was_written(kept);
-        }
-    }
-    if (!saved)
-        return -1;
-    Py_SETREF(node->saved, saved);
-    PyObject *versions = versioned ? PyObject_CallOneArg(gradient->versions_of, saved) : NULL;
-    if (versions)
-        Py_SETREF(node->versions, versions);
-    return versioned && !versions ? -1 : 0;
 }
 
 /* --- the node */
@@ -362,7 +285,8 @@ bool writes_history(const Call *call, const Arguments *arguments)
             return false;
     for (int i = 0; i < call->gradient.saved_count; i++) {
         const SavedValue *value = &call->gradient.saved[i];
-        if (value->what == SAVED_FACT || (arguments->observed && needs_before(value, ~0u))) /* copying is an event */
+        if (value->what == SAVED_FACT || value->what == SAVED_STRIDES
+            || (arguments->observed && needs_before(value, ~0u))) /* copying is an event */
             return false;
     }
     return true;

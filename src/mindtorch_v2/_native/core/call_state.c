@@ -127,20 +127,23 @@ const ArrayFields *fields_of(PyObject *array)
     return reads_arrays && Py_TYPE(array) == array_class ? (const ArrayFields *)array : NULL;
 }
 
+PyObject *tuple_of_sizes(const Py_ssize_t *sizes, int count)
+{
+    PyObject *made = PyTuple_New(count);
+    for (int i = 0; made && i < count; i++) {
+        PyObject *size = PyLong_FromSsize_t(sizes[i]);
+        if (size)
+            PyTuple_SET_ITEM(made, i, size);
+        else
+            Py_CLEAR(made);
+    }
+    return made;
+}
+
 PyObject *shape_of(PyObject *array)
 {
     const ArrayFields *fields = fields_of(array);
-    if (!fields)
-        return PyObject_GetAttr(array, s_shape);
-    PyObject *shape = PyTuple_New(fields->nd);
-    for (int i = 0; shape && i < fields->nd; i++) {
-        PyObject *size = PyLong_FromSsize_t(fields->dimensions[i]);
-        if (size)
-            PyTuple_SET_ITEM(shape, i, size);
-        else
-            Py_CLEAR(shape);
-    }
-    return shape;
+    return fields ? tuple_of_sizes(fields->dimensions, fields->nd) : PyObject_GetAttr(array, s_shape);
 }
 
 bool is_plain_call(void)

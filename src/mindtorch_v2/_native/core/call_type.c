@@ -27,15 +27,14 @@ static int read_saved(PyObject *given, SavedValue *value)
 
 static int read_gradient(PyObject *given, Gradient *gradient)
 {
-    /* (node class, view_edge, versions_of, Slot, inputs, whether one is a list, saved values, only inexact, constant
+    /* (node class, view_edge, Slot, inputs, whether one is a list, saved values, only inexact, constant
      * outputs) */
     PyObject *node, *inputs, *saved;
     int lists, only;
-    if (!PyArg_ParseTuple(given, "OOOOO!pO!pI", &node, &gradient->view_edge, &gradient->versions_of, &gradient->slot,
-                          &PyTuple_Type, &inputs, &lists, &PyTuple_Type, &saved, &only, &gradient->constant))
+    if (!PyArg_ParseTuple(given, "OOOO!pO!pI", &node, &gradient->view_edge, &gradient->slot, &PyTuple_Type, &inputs,
+                          &lists, &PyTuple_Type, &saved, &only, &gradient->constant))
         return -1;
     Py_INCREF(gradient->view_edge);
-    Py_INCREF(gradient->versions_of);
     Py_INCREF(gradient->slot);
     if (!PyType_Check(node) || !PyType_IsSubtype((PyTypeObject *)node, &NodeFields_Type)
         || PyTuple_GET_SIZE(inputs) > MAX_PARAMS || PyTuple_GET_SIZE(saved) > MAX_PARAMS) {
@@ -138,7 +137,6 @@ static void call_dealloc(Call *self)
                            self->tuple_type,
                            (PyObject *)self->gradient.node,
                            self->gradient.view_edge,
-                           self->gradient.versions_of,
                            self->gradient.slot,
                            self->steps.op,
                            self->steps.name,

@@ -51,6 +51,23 @@ typedef uint64_t Whole; /* int64 wraps around, as unsigned numbers do */
             z[i] = (expression);                                                                                       \
         }                                                                                                              \
     }
+/* x[i] op= y[i]; y may be x itself. */
+#define INTO(name, T, expression)                                                                                      \
+    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)              \
+    {                                                                                                                  \
+        (void)left;                                                                                                    \
+        T *z = result;                                                                                                 \
+        const T *b = right;                                                                                            \
+        const T first = count ? *b : 0;                                                                                \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                       \
+            const T x = z[i], y = is_number ? first : b[i];                                                            \
+            z[i] = (expression);                                                                                       \
+        }                                                                                                              \
+    }
+#define ARITHMETIC_INTO(word, expression)                                                                              \
+    INTO(word##_float, float, expression)                                                                              \
+    INTO(word##_double, double, expression)                                                                            \
+    INTO(word##_long, Whole, expression)
 #define ARITHMETIC(word, expression)                                                                                   \
     BINARY(word##_float, float, float, expression)                                                                     \
     BINARY(word##_double, double, double, expression)                                                                  \
@@ -65,6 +82,11 @@ ARITHMETIC(sub, x - y)
 ARITHMETIC(mul, x *y)
 BINARY(div_float, float, float, x / y)
 BINARY(div_double, double, double, x / y)
+ARITHMETIC_INTO(add_into, x + y)
+ARITHMETIC_INTO(sub_into, x - y)
+ARITHMETIC_INTO(mul_into, x *y)
+INTO(div_into_float, float, x / y)
+INTO(div_into_double, double, x / y)
 COMPARISON(eq, x == y)
 COMPARISON(ne, x != y)
 COMPARISON(lt, x < y)
@@ -113,7 +135,7 @@ SUM(sum_double, double)
 SUM(sum_long, Whole)
 
 typedef void Body(const void *, const void *, void *, Py_ssize_t, bool);
-enum { SAME_SHAPE, GIVES_BOOL, GIVES_ONE }; /* what the result looks like */
+enum { SAME_SHAPE, GIVES_BOOL, GIVES_ONE, GIVES_FIRST }; /* what the result looks like */
 typedef struct {
     const char *name;
     int operands, gives;
@@ -124,13 +146,23 @@ typedef struct {
 #define FOR_ALL(word) word##_float, word##_double, word##_long
 static const Loop loops[] = {
     {"", 0, SAME_SHAPE, false, NULL, NULL, NULL}, /* 0: none */
-    {"add", 2, SAME_SHAPE, true, FOR_ALL(add)},   {"sub", 2, SAME_SHAPE, false, FOR_ALL(sub)},
-    {"mul", 2, SAME_SHAPE, true, FOR_ALL(mul)},   {"div", 2, SAME_SHAPE, false, div_float, div_double, NULL},
-    {"eq", 2, GIVES_BOOL, true, FOR_ALL(eq)},     {"ne", 2, GIVES_BOOL, true, FOR_ALL(ne)},
-    {"lt", 2, GIVES_BOOL, false, FOR_ALL(lt)},    {"le", 2, GIVES_BOOL, false, FOR_ALL(le)},
-    {"gt", 2, GIVES_BOOL, false, FOR_ALL(gt)},    {"ge", 2, GIVES_BOOL, false, FOR_ALL(ge)},
-    {"neg", 1, SAME_SHAPE, false, FOR_ALL(neg)},  {"relu", 1, SAME_SHAPE, false, relu_float, relu_double, NULL},
+    {"add", 2, SAME_SHAPE, true, FOR_ALL(add)},
+    {"sub", 2, SAME_SHAPE, false, FOR_ALL(sub)},
+    {"mul", 2, SAME_SHAPE, true, FOR_ALL(mul)},
+    {"div", 2, SAME_SHAPE, false, div_float, div_double, NULL},
+    {"eq", 2, GIVES_BOOL, true, FOR_ALL(eq)},
+    {"ne", 2, GIVES_BOOL, true, FOR_ALL(ne)},
+    {"lt", 2, GIVES_BOOL, false, FOR_ALL(lt)},
+    {"le", 2, GIVES_BOOL, false, FOR_ALL(le)},
+    {"gt", 2, GIVES_BOOL, false, FOR_ALL(gt)},
+    {"ge", 2, GIVES_BOOL, false, FOR_ALL(ge)},
+    {"neg", 1, SAME_SHAPE, false, FOR_ALL(neg)},
+    {"relu", 1, SAME_SHAPE, false, relu_float, relu_double, NULL},
     {"sum", 1, GIVES_ONE, false, FOR_ALL(sum)},
+    {"add_", 2, GIVES_FIRST, false, FOR_ALL(add_into)},
+    {"sub_", 2, GIVES_FIRST, false, FOR_ALL(sub_into)},
+    {"mul_", 2, GIVES_FIRST, false, FOR_ALL(mul_into)},
+    {"div_", 2, GIVES_FIRST, false, div_into_float, div_into_double, NULL},
 };
 
 /* --- operands */
@@ -256,6 +288,14 @@ static Body *fitting_body(const Call *call, const Arguments *arguments, const Lo
     return is_plain(a) ? body : NULL;
 }
 
+/* Whether an operand may be read while the first is written: all of it is the first, or nothing. */
+static bool may_write(const Operands *found, Py_ssize_t count)
+{
+    const char *a = found->a->data, *b = found->b ? found->b->data : NULL;
+    Py_ssize_t bytes = count * (Py_ssize_t)sizeof(double); /* or fewer */
+    return !b || a == b || b >= a + bytes || a >= b + bytes;
+}
+
 PyObject *loop_run(const Call *call, const Arguments *arguments)
 {
     const Loop *loop = &loops[call->loop];
@@ -266,6 +306,12 @@ PyObject *loop_run(const Call *call, const Arguments *arguments)
         count *= found.a->dimensions[i];
     if (!body || count > MOST)
         return NULL;
+    if (loop->gives == GIVES_FIRST) {
+        if (!may_write(&found, count))
+            return NULL;
+        body(NULL, found.b ? found.b->data : found.number, found.a->data, count, !found.b);
+        return held(arguments->array[0]);
+    }
     PyObject *descr = loop->gives == GIVES_BOOL ? bool_descr : found.a->descr;
     int dimensions = loop->gives == GIVES_ONE ? 0 : found.a->nd;
     PyObject *made = new_array(array_class, held(descr), dimensions, found.a->dimensions, NULL, NULL, 0, NULL);

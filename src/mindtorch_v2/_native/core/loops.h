@@ -4,8 +4,8 @@
 
 #include "call.h"
 
-PyObject *loop_run(const Call *call,
-                   const Arguments *arguments); /* a new array; NULL where it is declined, or with an error set */
+PyObject *loop_run(const Call *call, const Arguments *arguments); /* a new array, or the one that was written; NULL
+                                                                     where it is declined, or with an error set */
 PyObject *loops_setup(PyObject *module, PyObject *args);
 
 #endif

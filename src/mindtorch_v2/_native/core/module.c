@@ -37,6 +37,12 @@ static PyMethodDef functions[] = {
     {"observe", calls_observe, METH_O, "observe(observer): who is told about calls."},
     {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
     {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
+    {"find_children", attributes_find_children, METH_VARARGS,
+     "find_children(class, Module.__getattr__): finds parameters, buffers and submodules without an exception on the "
+     "way, unless the class has its own way of finding attributes."},
+    {"node_saved", node_saved, METH_O, "The saved values of a node, checked for in-place changes since then."},
+    {"setup_saved", saved_setup, METH_VARARGS,
+     "setup_saved(unpack, Packed): what hands out saved values where something is out of the ordinary."},
     {"meet_threads", meet_threads, METH_VARARGS,
      "meet_threads(identifiers, function): calls it once on each of these threads."},
     {"keep_modes", calls_keep_modes, METH_VARARGS,

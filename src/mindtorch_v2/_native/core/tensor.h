@@ -70,6 +70,9 @@ PyObject *calls_set_bit(PyObject *module, PyObject *args);
 PyObject *calls_set_overridden(PyObject *module, PyObject *on);
 PyObject *calls_swap_grad(PyObject *module, PyObject *enabled);
 int node_set_default_type(PyObject *dtype);
+PyObject *attributes_find_children(PyObject *module, PyObject *args);
+PyObject *node_saved(PyObject *module, PyObject *node);
+PyObject *saved_setup(PyObject *module, PyObject *args);
 
 /* engine */
 extern const char engine_run_doc[], engine_configure_doc[];

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..._storage import native
 from ..._tensor import Parameter, Tensor
 from ..parameter import Buffer
 from ._hooks import GLOBAL
@@ -20,6 +21,11 @@ class RegistrationMixin:
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if native is not None:
+            native.find_children(cls, RegistrationMixin.__getattr__)
 
     # --- registering
     def _check_name(self, kind: str, name: Any, table: str, late: str) -> None:
