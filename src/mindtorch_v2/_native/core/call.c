@@ -148,7 +148,7 @@ static int choose_kernel(Call *call, Arguments *arguments)
 /* --- the kernel on arrays */
 PyObject *run_kernel(const Call *call, Arguments *arguments)
 {
-    PyObject *made = call->loop && !memory_is_watched() ? loop_run(call, arguments) : NULL;
+    PyObject *made = call->loop ? loop_run(call, arguments) : NULL;
     arguments->is_in_order = made || !call->joins;
     if (made || (call->loop && PyErr_Occurred()))
         return made;

@@ -5,6 +5,7 @@
  * bit by bit (test_loops.py). Arrays are made through numpy's C interface, found at run time: the positions in its
  * table are part of numpy's ABI. */
 #include "loops.h"
+#include "quiet.h"
 
 #include <string.h>
 
@@ -296,6 +297,19 @@ static bool may_write(const Operands *found, Py_ssize_t count)
     return !b || a == b || b >= a + bytes || a >= b + bytes;
 }
 
+/* A new array, its memory noted if somebody watches. */
+static PyObject *new_result(PyObject *descr, int dimensions, const Py_ssize_t *sizes)
+{
+    QuietBlock block;
+    bool is_watched = memory_is_watched();
+    if (is_watched && !quiet_enter(&block))
+        return NULL;
+    PyObject *made = new_array(array_class, held(descr), dimensions, sizes, NULL, NULL, 0, NULL);
+    if (is_watched && !quiet_leave(&block))
+        Py_CLEAR(made);
+    return made;
+}
+
 PyObject *loop_run(const Call *call, const Arguments *arguments)
 {
     const Loop *loop = &loops[call->loop];
@@ -314,7 +328,7 @@ PyObject *loop_run(const Call *call, const Arguments *arguments)
     }
     PyObject *descr = loop->gives == GIVES_BOOL ? bool_descr : found.a->descr;
     int dimensions = loop->gives == GIVES_ONE ? 0 : found.a->nd;
-    PyObject *made = new_array(array_class, held(descr), dimensions, found.a->dimensions, NULL, NULL, 0, NULL);
+    PyObject *made = new_result(descr, dimensions, found.a->dimensions);
     if (made)
         body(found.a->data, found.b ? found.b->data : found.number, ((ArrayFields *)made)->data, count, !found.b);
     return made;

@@ -95,26 +95,38 @@ static bool any_narrow(PyObject *const *args, Py_ssize_t count)
     return false;
 }
 
+bool quiet_enter(QuietBlock *block)
+{
+    *block = (QuietBlock){.watched = memory_is_watched(), .changes = allocator_changes()};
+    Idle *stack = &idle[block->watched];
+    block->context = stack->count ? stack->context[--stack->count] : make_context(block->watched);
+    if (!block->context || PyContext_Enter(block->context) == 0)
+        return block->context != NULL;
+    Py_CLEAR(block->context);
+    return false;
+}
+
+bool quiet_leave(QuietBlock *block)
+{
+    bool left = PyContext_Exit(block->context) == 0;
+    if (memory_is_watched() == block->watched && allocator_changes() == block->changes)
+        give_back(&idle[block->watched], block->context);
+    else /* a profile began or ended inside, and may have changed this context's allocator */
+        Py_DECREF(block->context);
+    return left;
+}
+
 static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
-    bool watched = memory_is_watched();
-    uint64_t changes = allocator_changes();
-    Idle *stack = &idle[watched];
-    PyObject *context = stack->count ? stack->context[--stack->count] : make_context(watched);
-    if (!context)
-        return NULL;
-    PyObject *made = NULL, *function = ((Quiet *)self)->function, *narrow = ((Quiet *)self)->narrow;
+    QuietBlock block;
+    PyObject *function = ((Quiet *)self)->function, *narrow = ((Quiet *)self)->narrow;
     if (narrow && any_narrow(args, PyVectorcall_NARGS(flags)))
         function = narrow;
-    if (PyContext_Enter(context) == 0) {
-        made = PyObject_Vectorcall(function, args, flags, keywords);
-        if (PyContext_Exit(context) < 0)
-            Py_CLEAR(made);
-    }
-    if (memory_is_watched() == watched && allocator_changes() == changes)
-        give_back(stack, context);
-    else /* a profile began or ended inside the call, and may have changed this context's allocator */
-        Py_DECREF(context);
+    if (!quiet_enter(&block))
+        return NULL;
+    PyObject *made = PyObject_Vectorcall(function, args, flags, keywords);
+    if (!quiet_leave(&block))
+        Py_CLEAR(made);
     return made;
 }
 

@@ -53,11 +53,16 @@ static bool add_record(Core *core, int64_t block, int64_t address, int64_t nbyte
     return row != NULL;
 }
 
-/* Memory begins and ends inside of numpy and of deallocations: there is nobody to raise an error to. */
+/* Memory begins and ends inside of numpy and of deallocations: there is nobody to raise an error to. Where the thread
+ * has its buffer and the processor counts, nothing can fail, nor touch an error that is on its way. */
 static bool note(Core *core, int64_t block, int64_t address, int64_t nbytes, int32_t device, bool only_at_work)
 {
     if (!core || !core->watches_memory || noting)
         return false;
+    Buffer *known = HAS_TICKS && core->ticking && !core->limit ? core_known_buffer(core) : NULL;
+    if (known && !table_is_full(&known->memory))
+        return (!only_at_work || is_at_work(known))
+               && buffer_note_memory(known, counted_now(core), block, address, nbytes, device);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     noting = true;

@@ -27,6 +27,11 @@ static Buffer *find_buffer(Core *core)
     return buffer;
 }
 
+Buffer *core_known_buffer(const Core *core)
+{
+    return own_generation == core->generation ? own_buffer : NULL;
+}
+
 Buffer *core_buffer(Core *core)
 {
     return own_generation == core->generation ? own_buffer : find_buffer(core);

@@ -240,6 +240,7 @@ int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *t
                     Py_ssize_t count, bool is_backward,
                     bool is_closed);         /* closed: nothing of the user's runs inside, so nothing is traced there */
 int core_end_op(Core *core, bool went_well); /* where it did not, the error that is set stays */
+Buffer *core_known_buffer(const Core *core); /* the same, NULL too where it is not known yet */
 Buffer *core_buffer(Core *core);             /* the calling thread's, NULL if not recorded */
 PyObject *core_enter_op(Core *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_enter_node(Core *self, PyObject *const *args, Py_ssize_t count);
