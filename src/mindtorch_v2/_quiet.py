@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _dtype as dt
+from ._native import accelerated
 from ._storage import native
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,10 +90,22 @@ if native is not None:
     )
 
 
+@accelerated("convert")
+def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The values in another type of numpy, in new memory of the same order. Called where numpy does not warn."""
+    return array.astype(dtype)
+
+
+@accelerated("convert_into")
+def convert_into(target: np.ndarray, source: np.ndarray) -> None:
+    """Writes the values into an array of another type."""
+    np.copyto(target, source, casting="unsafe")
+
+
 @quiet
 def cast(array: np.ndarray, dtype: Any) -> np.ndarray:
     """The values in another type, in new memory; `dtype` is numpy's."""
-    return array.astype(dtype) if dtype.num < dt.FIRST_USER_NUM else in_range(array, dtype).astype(dtype)
+    return converted(array if dtype.num < dt.FIRST_USER_NUM else in_range(array, dtype), dtype)
 
 
 def in_range(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _dtype as dt
 from .._ops.table import OPS
+from .._quiet import convert_into, converted
 from .._tensor import Tensor, wrap
 from . import modes
 from .steps import STEPWISE
@@ -52,6 +53,8 @@ _REFUSES = {"_cdist_forward": "cdist", "_cdist_backward": "cdist_backward"}
 _FLOAT8 = _names("eq ne abs mul isnan isfinite isinf any index_put index_put_ _index_put_impl_")
 # Operators that round after every step in float16, though not in bfloat16.
 _HALF_IN_STEPS = _names("add.Tensor sub.Tensor add_.Tensor sub_.Tensor mse_loss logit index_reduce")
+# Those of them that are one step where their third argument is 1; its rounding to float32 changes no result.
+_ONE_STEP = _names("add.Tensor sub.Tensor add_.Tensor sub_.Tensor")
 # Losses that are made of steps, each of which rounds, whether or not an observer sees them.
 _IN_STEPS = _names("""
     mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits soft_margin_loss """)
@@ -62,7 +65,7 @@ _WIDE_OUTPUTS = {"_scaled_dot_product_flash_attention_for_cpu": (1,)}
 def widened_array(array: np.ndarray) -> np.ndarray:
     """The values of an array in the type that kernels compute in."""
     kind = dt.BY_NUM[array.dtype.num]
-    return array if kind.wide is None else array.astype(kind.wide.np)
+    return array if kind.wide is None else converted(array, kind.wide.np)
 
 
 def is_narrow(array: np.ndarray) -> bool:
@@ -149,7 +152,8 @@ class Widened:
 
     def _rounded(self, call: _Call, wide: list[Any], args: Sequence[Any], out: np.ndarray | None) -> Any:
         assert call.kind is not None
-        if (call.is_mixed and self.name not in _MIXES) or (call.kind is dt.float16 and self.name in _HALF_IN_STEPS):
+        in_steps = call.kind is dt.float16 and self.name in _HALF_IN_STEPS and not self._is_one_step(args)
+        if (call.is_mixed and self.name not in _MIXES) or in_steps:
             # which refuses operands of several types in its own words, or rounds every step
             return self.function(*args)
         result = self._run(wide, call.kind)
@@ -165,6 +169,12 @@ class Widened:
         ):
             return result
         return self._by_rule(result, args) if call.is_mixed else self._narrow_outputs(result, call.kind)
+
+    def _is_one_step(self, args: Sequence[Any]) -> bool:
+        """Whether nothing is rounded between the arguments and the result: a + b without a factor."""
+        if self.name not in _ONE_STEP or args[0].__class__ is not np.ndarray or args[1].__class__ is not np.ndarray:
+            return False
+        return len(args) == 2 or (args[2].__class__ is int and args[2] == 1)
 
     def _run(self, wide: list[Any], kind: dt.dtype) -> Any:
         base = self.name.partition(".")[0]
@@ -196,7 +206,7 @@ class Widened:
         ]
         for given, wide in copies:
             if id(given) in targets:
-                given[...] = wide
+                convert_into(given, wide)
 
     def _by_rule(self, result: Any, args: Sequence[Any]) -> Any:
         """Results of operands of several types, in the types that the op's declaration gives them."""
@@ -227,7 +237,7 @@ def narrow_result(array: Any, kind: dt.dtype) -> Any:
         return array
     letter = array.dtype.kind
     if letter == "f" and array.dtype.itemsize > 2:
-        return array.astype(kind.to_real().np)
+        return converted(array, kind.to_real().np)
     if letter == "c" and kind.to_complex() is dt.complex32:
         return array.astype(dt.complex32.np)
     return array

@@ -46,6 +46,14 @@ OPS: dict[str, str] = {
     **{
         name: name
         for name in (
+            "reciprocal",
+            "rsqrt",
+            "sign",
+            "log1p",
+            "softplus",
+            "softplus_backward",
+            "elu",
+            "elu_backward",
             "exp",
             "relu",
             "relu_",

@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from mindtorch_v2 import _quiet
 from mindtorch_v2._backends.cpu import (
     attention,
     conv_arrays,
     elementwise,
+    elementwise_unary,
     foreach,
+    generator_engine,
+    generator_normal,
     indexing,
     indexing_elements,
     linalg,
+    loss,
     movement_elements,
     normalization_channels,
     pool_arrays,
@@ -58,6 +63,16 @@ HELPERS: dict[str, Any] = {
     "matrix_product": linalg._dot,
     "batch_product": linalg._matmul,
     "sub": elementwise._subtract,
+    "nan_to_num": elementwise_unary._replaced,
+    "smooth_l1": loss._smooth_l1,
+    "smooth_l1_slope": loss._smooth_l1_slope,
+    "huber": loss._huber,
+    "huber_slope": loss._huber_slope,
+    "take_rows": indexing._take_rows,
+    "normal_blocks": generator_normal._normal_blocks,
+    "uniforms": generator_engine.uniforms,
+    "convert": _quiet.converted,
+    "convert_into": _quiet.convert_into,
 }
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]

@@ -47,6 +47,12 @@ def test_as_numpy(sizes: Any, dtype: Any, how: str) -> None:
     gather: Any = indexing_elements.gather
     made = gather(table, axis, index, False)
     assert made.dtype == dtype and np.array_equal(made, gather.__wrapped__(table, axis, index, False))
+    for other in (
+        np.asfortranarray(table),
+        np.broadcast_to(table.dtype.type(3), shape),
+        np.repeat(table, 2, -1)[..., ::2],
+    ):
+        assert np.array_equal(gather(other, axis, index, False), gather.__wrapped__(other, axis, index, False))
     scatter: Any = indexing_elements._scatter_add_
     for source in (_numbers(*walked, dtype=dtype), np.asfortranarray(_numbers(*walked, dtype=dtype))):
         got, want = table.copy(), table.copy()
@@ -114,3 +120,16 @@ def test_the_order_of_additions_does_not_depend_on_the_number_of_threads() -> No
         torch.set_num_threads(before)
     for sums, spread, along in made[1:]:
         assert torch.equal(sums, made[0][0]) and torch.equal(spread, made[0][1]) and torch.equal(along, made[0][2])
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 2, 4), (1, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_rows_are_taken(shape: tuple[int, ...], dtype: Any) -> None:
+    table, take = _numbers(*shape, dtype=dtype), indexing._take_rows
+    n = shape[0]
+    for index in (RANDOM.integers(-n, n, 11), RANDOM.integers(-n, n, (3, 4)), RANDOM.integers(0, n, 12)[::3]):
+        made = take(table, index)
+        assert made.dtype == dtype and made.flags.c_contiguous and np.array_equal(made, table[index])
+    for wrong in ([0, n], [-n - 1]):
+        with pytest.raises(IndexError):
+            take(table, np.array(wrong))

@@ -50,6 +50,38 @@ def test_operands_of_other_layouts(operation: Any, threads: int) -> None:
         assert made.is_contiguous()
 
 
+# pairs of shapes that are spread over each other
+SPREAD = [
+    ((300, 1), (400,)),
+    ((1, 300), (400, 1)),
+    ((4, 16, 24, 32), (1, 16, 1, 1)),
+    ((4, 16, 24, 32), (4, 16, 1, 1)),
+    ((4, 16, 24, 32), (16, 1, 32)),
+    ((4, 16, 24, 32), (24, 32)),
+    ((4, 1, 24, 32), (1, 16, 1, 32)),
+    ((2, 1, 3, 1, 5000), (1, 4, 1, 2, 1)),
+    ((3, 1, 1), (90_001,)),
+]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.__name__)
+@pytest.mark.parametrize("shapes", SPREAD, ids=str)
+def test_operands_that_are_spread(operation: Any, shapes: Any, threads: int) -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(shape).astype("float32") for shape in shapes)
+    for first, second in ((a, b), (b, a)):
+        made = operation(torch.from_numpy(first), torch.from_numpy(second))
+        np.testing.assert_array_equal(made.numpy(), operation(first, second))
+        assert made.is_contiguous()
+
+
+def test_results_lie_in_memory_as_their_operands(threads: int) -> None:
+    heads = torch.randn(2, 40, 8, 64).transpose(1, 2)
+    image = torch.randn(2, 16, 30, 40).to(memory_format=torch.channels_last)
+    assert (heads * torch.randn(40, 64)).stride() == heads.stride()
+    assert (image * torch.randn(1, 16, 1, 1)).stride() == image.stride()
+
+
 def test_gradients_pass_through(threads: int) -> None:
     x = torch.full((600, 1000), 3.0, requires_grad=True)
     y = torch.full((600, 1000), 2.0, requires_grad=True)

@@ -11,6 +11,7 @@ import numpy as np
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._dtype import get_default_dtype
+from ..._native import accelerated
 from . import special_functions as special
 from .blocks import FEW, ONE, fused, in_blocks
 from .unsupported import not_implemented
@@ -301,11 +302,21 @@ def frac(self: np.ndarray) -> Any:
     return self - np.trunc(self)
 
 
+@accelerated("nan_to_num")
+def _replaced(x: np.ndarray, nan: float, top: float, bottom: float) -> np.ndarray:
+    """The values, with these numbers for NaN and both infinities."""
+    make = x.dtype.type
+    return np.where(np.isnan(x), make(nan), np.where(x == np.inf, make(top), np.where(x == -np.inf, make(bottom), x)))
+
+
 def _finite(x: np.ndarray, nan: float | None, posinf: float | None, neginf: float | None) -> np.ndarray:
     limits = np.finfo(x.dtype)
-    out = np.where(np.isnan(x), x.dtype.type(0 if nan is None else nan), x)
-    out = np.where(out == np.inf, x.dtype.type(limits.max if posinf is None else posinf), out)
-    return np.where(x == -np.inf, x.dtype.type(limits.min if neginf is None else neginf), out)
+    return _replaced(
+        x,
+        0.0 if nan is None else nan,
+        float(limits.max) if posinf is None else posinf,
+        float(limits.min) if neginf is None else neginf,
+    )
 
 
 @kernel("nan_to_num")

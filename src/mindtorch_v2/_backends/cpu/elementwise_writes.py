@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
-from ..._quiet import in_range
+from ..._quiet import convert_into, in_range
 from ..._shape import broadcast_shapes
 from ..._storage import restride
 from . import select
@@ -39,7 +39,7 @@ def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
         return
     if src.dtype.kind == "c" and self.dtype.kind not in "cb" and not dt.BY_NUM[self.dtype.num].is_complex:
         src = src.real
-    np.copyto(self, src if self.dtype.num < dt.FIRST_USER_NUM else in_range(src, self.dtype), casting="unsafe")
+    convert_into(self, src if self.dtype.num < dt.FIRST_USER_NUM else in_range(src, self.dtype))
 
 
 @kernel("fill_.Scalar")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._dispatch.modes import call_locked
+from ..._native import accelerated
 from .generator_cast import count_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,15 @@ def _checked_seed(seed: Any) -> int:
     if not -(1 << 63) <= value <= _SEED_MASK:
         raise ValueError("Overflow when unpacking long long")
     return value & _SEED_MASK
+
+
+@accelerated("uniforms")
+def uniforms(words: NDArray[np.uint32]) -> NDArray[np.float32]:
+    """Uniform float32 in [0, 1) from the low 24 bits of words."""
+    bits = words & _BITS_24
+    out = bits.view(np.int32).astype(np.float32)
+    out *= _TWO_M24
+    return out
 
 
 class GeneratorEngine:
@@ -195,10 +205,7 @@ class GeneratorEngine:
 
     def unit32(self, count: int) -> NDArray[np.float32]:
         """Uniform float32 in [0, 1): the low 24 bits of one word each."""
-        bits = self.words(count) & _BITS_24
-        out = bits.view(np.int32).astype(np.float32)
-        out *= _TWO_M24
-        return out
+        return uniforms(self.words(count))
 
     def unit64(self, count: int) -> NDArray[np.float64]:
         """Uniform float64 in [0, 1): the low 53 bits of one 64-bit word each."""

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._native import accelerated
 from .generator_cast import Array, Kind, cast, component, count_of, fma32, fma64, kind_of, of_parts, require_floating
-from .generator_engine import GeneratorEngine, fill_in_pieces
+from .generator_engine import GeneratorEngine, fill_in_pieces, uniforms
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -157,16 +158,19 @@ def _blocks64(uniforms: F64) -> F64:
     return out
 
 
+@accelerated("normal_blocks")
+def _normal_blocks(words: NDArray[np.uint32], mean: float, std: float) -> F32:
+    """Normals of float32 from whole blocks of words; mean and deviation hold float32 values."""
+    values = _blocks32(uniforms(words))
+    return values if mean == 0.0 and std == 1.0 else fma32(values, std, mean)
+
+
 def _blocks(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: float) -> Array:
     """``count`` (a multiple of 16, at most CHUNK) finished values of the type."""
-    plain = mean == 0.0 and std == 1.0
     if kind.digits == 53:
         wide = _blocks64(engine.unit64(count))
-        return wide if plain else fma64(wide, std, mean)
-    values = _blocks32(engine.unit32(count))
-    if not plain:
-        values = fma32(values, float(np.float32(std)), float(np.float32(mean)))
-    return cast(values, kind)
+        return wide if mean == 0.0 and std == 1.0 else fma64(wide, std, mean)
+    return cast(_normal_blocks(engine.words(count), float(np.float32(mean)), float(np.float32(std))), kind)
 
 
 def _fill(engine: GeneratorEngine, shape: Any, kind: Kind, mean: float, std: float) -> Array:

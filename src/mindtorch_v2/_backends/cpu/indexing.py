@@ -21,6 +21,12 @@ _INT64 = np.dtype(np.int64)
 _KEPT = slice(None)
 
 
+@accelerated("take_rows")
+def _take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """table[index] for a contiguous table; IndexError for a position that it does not have."""
+    return table.take(index, axis=0)
+
+
 # --- advanced indexing
 def _mask_indices(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
     """The index arrays that a mask over the dimensions from `position` on stands for."""
@@ -75,7 +81,7 @@ def index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> Any:
     if len(indices) == 1 and first is not None and self.flags.c_contiguous and self.ndim:
         if first.dtype == _INT64 and first.ndim:
             try:
-                return self.take(first, axis=0)
+                return _take_rows(self, first)
             except IndexError:
                 check_positions(self, [first])
                 raise
@@ -163,7 +169,7 @@ def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
             raise IndexError("index out of range in self")
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={self.shape[axis]}")
     if self.flags.c_contiguous:
-        return self.take(index, axis=axis)
+        return self.take(index, axis=axis) if axis else _take_rows(self, index)
     return np.ascontiguousarray(self[(_KEPT,) * axis + (index,)])
 
 

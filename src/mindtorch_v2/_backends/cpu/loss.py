@@ -5,11 +5,13 @@ While nobody watches, a loss is one kernel; in a profile its reduction is an eve
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..._dispatch.registry import kernel
+from ..._native import accelerated
 from ..._shape import broadcast_shapes
 from .errors import not_implemented, type_word
 from .sums import sum_over
@@ -33,6 +35,13 @@ def share(reduction: int, count: int) -> float:
     if reduction != MEAN:
         return 1.0
     return 1.0 / count if count else np.nan
+
+
+def _share_of(self: np.ndarray, target: np.ndarray, reduction: int) -> float:
+    """The share of one pair of elements of arrays that may be broadcast."""
+    return share(
+        reduction, self.size if self.shape == target.shape else prod(broadcast_shapes(self.shape, target.shape))
+    )
 
 
 def _refuse(name: str, a: np.ndarray) -> None:
@@ -80,22 +89,29 @@ def _check_beta(beta: float) -> None:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
 
 
+@accelerated("smooth_l1")
+def _smooth_l1(self: np.ndarray, target: np.ndarray, beta: float) -> np.ndarray:
+    size = np.abs(_difference(self, target, "smooth_l1_cpu"))
+    return np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta) if beta else size
+
+
+@accelerated("smooth_l1_slope")
+def _smooth_l1_slope(self: np.ndarray, target: np.ndarray, beta: float, factor: float) -> np.ndarray:
+    d = _difference(self, target, "smooth_l1_backward_cpu")
+    return np.asarray((np.clip(d / beta, -1, 1) if beta else np.sign(d)) * factor)
+
+
 @kernel("smooth_l1_loss")
 def smooth_l1_loss(self: np.ndarray, target: np.ndarray, reduction: int, beta: float) -> Any:
     _check_beta(beta)
-    size = np.abs(_difference(self, target, "smooth_l1_cpu"))
-    if beta:
-        size = np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
-    return reduce_loss(size, reduction)
+    return reduce_loss(_smooth_l1(self, target, beta), reduction)
 
 
 @kernel("smooth_l1_loss_backward")
 def smooth_l1_loss_backward(
     grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int, beta: float
 ) -> np.ndarray:
-    d = _difference(self, target, "smooth_l1_backward_cpu")
-    slope = np.clip(d / beta, -1, 1) if beta else np.sign(d)
-    return _times(slope * share(reduction, d.size), grad_output)
+    return _times(_smooth_l1_slope(self, target, beta, _share_of(self, target, reduction)), grad_output)
 
 
 def _check_delta(delta: float) -> None:
@@ -103,19 +119,28 @@ def _check_delta(delta: float) -> None:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
 
 
+@accelerated("huber")
+def _huber(self: np.ndarray, target: np.ndarray, delta: float) -> np.ndarray:
+    size = np.abs(_difference(self, target, "huber_cpu"))
+    return np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+
+
+@accelerated("huber_slope")
+def _huber_slope(self: np.ndarray, target: np.ndarray, delta: float, factor: float) -> np.ndarray:
+    return np.asarray(np.clip(_difference(self, target, "huber_backward_cpu"), -delta, delta) * factor)
+
+
 @kernel("huber_loss")
 def huber_loss(self: np.ndarray, target: np.ndarray, reduction: int, delta: float) -> Any:
     _check_delta(delta)
-    size = np.abs(_difference(self, target, "huber_cpu"))
-    return reduce_loss(np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction)
+    return reduce_loss(_huber(self, target, delta), reduction)
 
 
 @kernel("huber_loss_backward")
 def huber_loss_backward(
     grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int, delta: float
 ) -> np.ndarray:
-    d = _difference(self, target, "huber_backward_cpu")
-    return _times(np.clip(d, -delta, delta) * share(reduction, d.size), grad_output)
+    return _times(_huber_slope(self, target, delta, _share_of(self, target, reduction)), grad_output)
 
 
 # --- soft margin ------------------------------------------------------------------------------------------------------

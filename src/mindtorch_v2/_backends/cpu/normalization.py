@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.registry import kernel
+from ..._dispatch.registry import KERNELS, kernel
 from ..._ops.normalization import check_normalized_shape
 from .sums import sum_over
 from .unsupported import not_implemented, type_word
@@ -121,6 +121,11 @@ def native_layer_norm_backward(
     bias: np.ndarray | None,
     output_mask: Mask,
 ) -> tuple[Any, ...]:
+    if not grad_out.flags.c_contiguous and input.flags.c_contiguous:  # of a transposed result, or of a sum
+        whole = np.ascontiguousarray(grad_out)
+        again = KERNELS["native_layer_norm_backward"]  # with the native form before it
+        made: tuple[Any, ...] = again(whole, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+        return made
     dtype = computing_type("LayerNormBackwardKernelImpl", input)
     length = prod(normalized_shape)
     count = prod(input.shape[: input.ndim - len(normalized_shape)])

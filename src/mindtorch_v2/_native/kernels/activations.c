@@ -4,11 +4,11 @@
 typedef struct {
     const void *a, *b;
     void *out;
-    double number, second;
+    double number, second, third;
 } Elementwise;
 
 typedef struct {
-    double number, second;
+    double number, second, third;
 } Numbers;
 
 #define LOOPS "activations.inc"
@@ -32,8 +32,12 @@ static bool has_rows(const Array *a)
 /* Runs the loop over arrays of one shape; where one of them is not contiguous, row by row. `b` may be NULL. */
 static void start(const Loops *loops, const Array *a, const Array *b, const Array *out, Numbers numbers)
 {
-    Elementwise job = {
-        .a = a->data, .b = b ? b->data : NULL, .out = out->data, .number = numbers.number, .second = numbers.second};
+    Elementwise job = {.a = a->data,
+                       .b = b ? b->data : NULL,
+                       .out = out->data,
+                       .number = numbers.number,
+                       .second = numbers.second,
+                       .third = numbers.third};
     loop_function loop = loops->loop(a->type);
     if (a->contiguous && out->contiguous && (b == NULL || b->contiguous)) {
         run_loop(loop, &job, a->size, a->type == 'f' ? loops->cost_single : loops->cost_double);
@@ -158,6 +162,24 @@ COSTS(leaky_relu_backward, 0.4, 0.8)
 COSTS(hardtanh_backward, 0.4, 0.8)
 COSTS(hardswish_backward, 0.5, 1)
 
+COSTS(reciprocal, 0.3, 0.8)
+COSTS(rsqrt, 0.4, 1)
+COSTS(sign, 0.3, 0.6)
+COSTS(log1p, 1, 12)
+COSTS(softplus, 1.5, 20)
+COSTS(softplus_backward, 1, 3)
+COSTS(elu, 1, 12)
+COSTS(elu_backward, 1, 3)
+COSTS(nan_to_num, 0.3, 0.6)
+COSTS(smooth_l1, 0.4, 0.8)
+COSTS(smooth_l1_slope, 0.4, 0.8)
+COSTS(huber, 0.4, 0.8)
+COSTS(huber_slope, 0.4, 0.8)
+
+OUT_OF_PLACE(reciprocal)
+OUT_OF_PLACE(rsqrt)
+OUT_OF_PLACE(sign)
+OUT_OF_PLACE(log1p)
 OUT_OF_PLACE(exp)
 OUT_OF_PLACE(relu)
 IN_PLACE(relu)
@@ -254,7 +276,60 @@ static PyObject *hardtanh_backward_kernel(PyObject *const *args, Py_ssize_t coun
     return fits ? gradient(&hardtanh_backward_loops, args[0], args[1], numbers) : DECLINED;
 }
 
+/* The numbers that follow the arrays of a call; false for what is no number. */
+static bool read_numbers(PyObject *const *args, int count, Numbers *numbers)
+{
+    double *const fields[] = {&numbers->number, &numbers->second, &numbers->third};
+    for (int i = 0; i < count; i++)
+        if (!as_double(args[i], fields[i]))
+            return false;
+    return true;
+}
+
+/* A function of an array, or of two of one shape, and some numbers. */
+#define WITH_NUMBERS(name, arrays, count, fits)                                                                        \
+    static PyObject *name##_kernel(PyObject *const *args, Py_ssize_t given)                                            \
+    {                                                                                                                  \
+        (void)given;                                                                                                   \
+        Numbers numbers = {0};                                                                                         \
+        if (!read_numbers(args + arrays, count, &numbers) || !(fits))                                                  \
+            return DECLINED;                                                                                           \
+        return arrays == 1 ? one_operand_with(&name##_loops, args[0], false, numbers)                                  \
+                           : gradient(&name##_loops, args[0], args[arrays - 1], numbers);                              \
+    }
+
+WITH_NUMBERS(softplus, 1, 2, numbers.number > 0)
+WITH_NUMBERS(softplus_backward, 2, 2, numbers.number > 0)
+WITH_NUMBERS(elu, 1, 3, true)
+WITH_NUMBERS(nan_to_num, 1, 3, true)
+WITH_NUMBERS(smooth_l1, 2, 1, numbers.number > 0)
+WITH_NUMBERS(smooth_l1_slope, 2, 2, numbers.number > 0)
+WITH_NUMBERS(huber, 2, 1, numbers.number > 0)
+WITH_NUMBERS(huber_slope, 2, 2, numbers.number > 0)
+
+/* elu_backward(gradient, alpha, scale, input_scale, whether x is the result, x) */
+static PyObject *elu_backward_kernel(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    Numbers numbers = {0};
+    bool fits = args[4] == Py_False && read_numbers(args + 1, 3, &numbers);
+    return fits ? gradient(&elu_backward_loops, args[0], args[5], numbers) : DECLINED;
+}
+
 const KernelEntry ACTIVATION_KERNELS[] = {
+    {"reciprocal", reciprocal_kernel, 1},
+    {"rsqrt", rsqrt_kernel, 1},
+    {"sign", sign_kernel, 1},
+    {"log1p", log1p_kernel, 1},
+    {"softplus", softplus_kernel, 3},
+    {"softplus_backward", softplus_backward_kernel, 4},
+    {"elu", elu_kernel, 4},
+    {"elu_backward", elu_backward_kernel, 6},
+    {"nan_to_num", nan_to_num_kernel, 4},
+    {"smooth_l1", smooth_l1_kernel, 3},
+    {"smooth_l1_slope", smooth_l1_slope_kernel, 4},
+    {"huber", huber_kernel, 3},
+    {"huber_slope", huber_slope_kernel, 4},
     {"relu", relu_kernel, 1},
     {"relu_", relu_in_place, 1},
     {"exp", exp_kernel, 1},

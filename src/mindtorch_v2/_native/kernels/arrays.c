@@ -6,8 +6,8 @@
 
 #define LARGE 8192 /* elements */
 
-static PyTypeObject *ndarray_type;
-static PyObject *numpy_empty, *numpy_zeros, *dtype_float, *dtype_double, *dtype_long;
+static PyTypeObject *ndarray_type, *dtype_type;
+static PyObject *numpy_empty, *numpy_zeros, *numpy_empty_like, *dtype_float, *dtype_double, *dtype_long;
 
 static bool layout_known; /* whether arrays lie in memory as numpy_arrays.h says */
 
@@ -59,15 +59,44 @@ void arrays_close(Arrays *all)
         PyBuffer_Release(&all->buffers[--all->count]);
 }
 
-bool array_is_large(PyObject *object)
+Py_ssize_t array_size(PyObject *object)
 {
     if (Py_TYPE(object) != ndarray_type || !layout_known)
-        return false;
+        return 0;
     const ArrayFields *fields = (const ArrayFields *)object;
     Py_ssize_t size = 1;
     for (int i = 0; i < fields->nd; i++)
         size *= fields->dimensions[i];
-    return size >= LARGE;
+    return size;
+}
+
+bool array_is_large(PyObject *object)
+{
+    return array_size(object) >= LARGE;
+}
+
+bool arrays_match(PyObject *a, PyObject *b)
+{
+    const ArrayFields *first = (const ArrayFields *)a, *second = (const ArrayFields *)b;
+    return first->nd == second->nd
+           && memcmp(first->dimensions, second->dimensions, (size_t)first->nd * sizeof *first->dimensions) == 0;
+}
+
+bool array_has_known_layout(PyObject *object)
+{
+    return layout_known && Py_TYPE(object) == ndarray_type;
+}
+
+/* numpy has a class for every type, those of ml_dtypes included. */
+bool dtype_has_known_layout(PyObject *object)
+{
+    return layout_known && PyType_IsSubtype(Py_TYPE(object), dtype_type);
+}
+
+PyObject *array_empty_like(PyObject *array, PyObject *dtype)
+{
+    PyObject *arguments[] = {array, dtype};
+    return PyObject_Vectorcall(numpy_empty_like, arguments, 2, NULL);
 }
 
 bool same_shape(const Array *a, const Array *b)
@@ -120,7 +149,10 @@ static int learn_layout(void)
         return -1;
     const ArrayFields *fields = (const ArrayFields *)array;
     layout_known = Py_TYPE(array)->tp_basicsize >= (Py_ssize_t)offsetof(ArrayFields, weak_references) && fields->nd == 2
-                   && fields->dimensions != NULL && fields->dimensions[0] == 3 && fields->dimensions[1] == 5;
+                   && fields->dimensions != NULL && fields->dimensions[0] == 3 && fields->dimensions[1] == 5
+                   && fields->strides[0] == 20 && fields->strides[1] == 4 && fields->descr == dtype_float
+                   && ((const DescrFields *)dtype_float)->type == 'f' && (fields->flags & ARRAY_C_CONTIGUOUS)
+                   && (fields->flags & ARRAY_ALIGNED) && (fields->flags & ARRAY_WRITEABLE);
     Py_DECREF(array);
     return 0;
 }
@@ -131,13 +163,16 @@ int arrays_init(void)
     if (numpy == NULL)
         return -1;
     ndarray_type = (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray");
+    dtype_type = (PyTypeObject *)PyObject_GetAttrString(numpy, "dtype");
     numpy_empty = PyObject_GetAttrString(numpy, "empty");
     numpy_zeros = PyObject_GetAttrString(numpy, "zeros");
+    numpy_empty_like = PyObject_GetAttrString(numpy, "empty_like");
     dtype_float = PyObject_CallMethod(numpy, "dtype", "s", "float32");
     dtype_double = PyObject_CallMethod(numpy, "dtype", "s", "float64");
     dtype_long = PyObject_CallMethod(numpy, "dtype", "s", "int64");
     Py_DECREF(numpy);
-    if (!ndarray_type || !numpy_empty || !numpy_zeros || !dtype_float || !dtype_double || !dtype_long)
+    if (!ndarray_type || !dtype_type || !numpy_empty || !numpy_zeros || !numpy_empty_like || !dtype_float
+        || !dtype_double || !dtype_long)
         return -1;
     return learn_layout();
 }

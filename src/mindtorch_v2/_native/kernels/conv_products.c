@@ -102,18 +102,20 @@ static bool forward(Arrays *all, Product *job, char type)
     return run(all, job, PICK(conv_forward, type), type, blocks * job->parts);
 }
 
-/* Blocks of rows and channels for gradients, whose columns fit into COLUMN_ELEMENTS. */
-static void plan_gradient(Product *job, bool whole_batch, Py_ssize_t positions)
+/* Blocks of rows and channels for gradients, whose columns fit into COLUMN_ELEMENTS. Blocks of channels are of one
+   size, and where other rounds are few there is one for every thread. */
+static void plan_gradient(Product *job, bool whole_batch, bool by_span, Py_ssize_t positions)
 {
     const Geometry *g = &job->conv.geometry;
     Py_ssize_t taps = g->kernel_h * g->kernel_w;
     together(job, whole_batch);
     job->row_block = at_least(at_most(positions / g->out_w, job->span_rows), 1);
-    job->channel_block =
-        at_least(at_most(2 * COLUMN_ELEMENTS / (taps * job->row_block * g->out_w), job->conv.group_in), 1);
-    Py_ssize_t shares = (job->conv.group_in + threads_get() - 1) / threads_get(); /* so that every thread has a round */
-    if (job->conv.groups == 1 && whole_batch && threads_get() > 1)
-        job->channel_block = at_most(job->channel_block, shares);
+    Py_ssize_t most = at_least(2 * COLUMN_ELEMENTS / (taps * job->row_block * g->out_w), 1);
+    Py_ssize_t blocks = (job->conv.group_in + most - 1) / most, threads = threads_get();
+    Py_ssize_t others = job->conv.groups * (by_span ? g->batch * g->out_h / job->span_rows : 1);
+    if (threads > 1 && others < 2 * threads)
+        blocks = at_most((blocks + threads - 1) / threads * threads, job->conv.group_in);
+    job->channel_block = (job->conv.group_in + blocks - 1) / blocks;
     job->slot_size = job->channel_block * taps * job->row_block * g->out_w;
 }
 
@@ -158,7 +160,7 @@ static PyObject *conv_input_gradient(PyObject *const *args, Py_ssize_t count)
         if (args[3] != Py_True && depthwise_fits(&job.conv)) {
             done = depthwise_input_gradient(&all, &job.conv, image.type);
         } else {
-            plan_gradient(&job, args[3] == Py_True, 256);
+            plan_gradient(&job, args[3] == Py_True, true, 256);
             Py_ssize_t blocks = (job.conv.group_in + job.channel_block - 1) / job.channel_block;
             done = run(&all, &job, PICK(conv_input_gradient, image.type), image.type,
                        blocks * job.conv.groups * (g->batch * g->out_h / job.span_rows));
@@ -185,7 +187,7 @@ static PyObject *conv_weight_gradient(PyObject *const *args, Py_ssize_t count)
         if (args[3] != Py_True && depthwise_fits(&job.conv)) {
             done = depthwise_weight_gradient(&all, &job.conv, image.type);
         } else {
-            plan_gradient(&job, args[3] == Py_True, 512);
+            plan_gradient(&job, args[3] == Py_True, false, 512);
             Py_ssize_t blocks = (job.conv.group_in + job.channel_block - 1) / job.channel_block;
             done = run(&all, &job, PICK(conv_weight_gradient, image.type), image.type, blocks * job.conv.groups);
         }

@@ -3,10 +3,10 @@
 #include "kernels.h"
 
 #define MAX_DIMS 8
-#define COLUMNS 16 /* of a table that one thread adds to */
+#define COLUMNS 16 /* of a table that one thread adds to, at least */
 
-/* Elements of `index` walk over the others. `table` is contiguous and is what the index counts in; `other` is read or
- * written. */
+/* Elements of `index` walk over the others. `table` is what the index counts in, contiguous where it is written;
+ * `other` is read or written. */
 typedef struct {
     char *table, *other;
     const char *index;
@@ -15,8 +15,16 @@ typedef struct {
     Py_ssize_t table_step[MAX_DIMS], index_step[MAX_DIMS], other_step[MAX_DIMS]; /* steps in elements */
     Py_ssize_t limit;                                                            /* of the axis of the table */
     double alpha;
-    Py_ssize_t rows;
+    Py_ssize_t rows, columns; /* of a scatter: all rows, and the columns of a round */
 } Walk;
+
+typedef struct {
+    const char *table;
+    const int64_t *index;
+    char *out;
+    Py_ssize_t limit;
+    size_t width; /* bytes of a row */
+} Rows;
 
 #define LOOPS "indexing.inc"
 #include "each_type.h"
@@ -71,7 +79,8 @@ static bool in_range(const Walk *w)
 static bool read_walk(Walk *w, const Array *table, PyObject *dim, const Array *index)
 {
     Py_ssize_t axis;
-    if (!is_real(table) || index->type != 'l' || index->ndim != table->ndim || table->ndim < 1 || table->ndim > MAX_DIMS
+    if ((table->type != 'f' && table->type != 'd') || (uintptr_t)table->data % (uintptr_t)table->itemsize != 0
+        || index->type != 'l' || index->ndim != table->ndim || table->ndim < 1 || table->ndim > MAX_DIMS
         || !as_index(dim, &axis) || index->size == 0 || table->size == 0)
         return false;
     axis += axis < 0 ? table->ndim : 0;
@@ -94,10 +103,12 @@ static bool read_walk(Walk *w, const Array *table, PyObject *dim, const Array *i
    index counts along those, one thread does all. */
 static void scatter(Walk *w, char type)
 {
-    Py_ssize_t n = w->shape[w->ndim - 1], blocks = (n + COLUMNS - 1) / COLUMNS;
+    Py_ssize_t n = w->shape[w->ndim - 1], each = (n + threads_get() - 1) / threads_get();
+    w->columns = (each + COLUMNS - 1) / COLUMNS * COLUMNS; /* one round a thread: each looks at every row */
+    Py_ssize_t blocks = (n + w->columns - 1) / w->columns;
     loop_function loop = scatter_columns_pick(type);
     w->rows = row_count(w);
-    double cost = (double)w->rows * (3 + 0.3 * COLUMNS);
+    double cost = (double)w->rows * (3 + 0.3 * (double)(n < w->columns ? n : w->columns));
     if (w->axis < w->ndim - 1) {
         run_loop(loop, w, blocks, cost);
         return;
@@ -140,8 +151,9 @@ static PyObject *scatter_add(PyObject *const *args, Py_ssize_t count)
     array_open(&all, &table, args[0], true);
     array_open(&all, &index, args[2], false);
     array_open(&all, &src, args[3], false);
-    bool fits = !all.failed && src.type == table.type && src.ndim == table.ndim && apart(&table, &src)
-                && table.data != src.data && read_walk(&w, &table, args[1], &index) && set_steps(w.other_step, &src);
+    bool fits = !all.failed && is_real(&table) && src.type == table.type && src.ndim == table.ndim
+                && apart(&table, &src) && table.data != src.data && read_walk(&w, &table, args[1], &index)
+                && set_steps(w.other_step, &src);
     for (int i = 0; fits && i < w.ndim; i++)
         fits = src.shape[i] >= w.shape[i];
     if (fits) {
@@ -204,9 +216,56 @@ static PyObject *index_add(PyObject *const *args, Py_ssize_t count)
     return result;
 }
 
+/* As numpy counts: negative positions from the end. */
+static bool rows_in_range(const int64_t *index, Py_ssize_t count, Py_ssize_t limit)
+{
+    bool fine = true;
+    for (Py_ssize_t i = 0; i < count; i++)
+        fine &= index[i] >= -(int64_t)limit && index[i] < (int64_t)limit;
+    return fine;
+}
+
+static void copy_rows(const void *argument, Py_ssize_t begin, Py_ssize_t end)
+{
+    const Rows *job = argument;
+    for (Py_ssize_t i = begin; i < end; i++) {
+        int64_t row = job->index[i] + (job->index[i] < 0 ? job->limit : 0);
+        memcpy(job->out + (size_t)i * job->width, job->table + (size_t)row * job->width, job->width);
+    }
+}
+
+/* take_rows(table, index): table[index] for positions of any shape along the first dimension */
+static PyObject *take_rows(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    Arrays all = {.count = 0};
+    Array table, index, out;
+    PyObject *result = DECLINED;
+    array_open(&all, &table, args[0], false);
+    array_open(&all, &index, args[1], false);
+    if (!all.failed && is_real(&table) && table.ndim > 0 && table.size > 0 && index.type == 'l' && index.contiguous
+        && index.size > 0 && index.ndim + table.ndim - 1 <= MAX_DIMS
+        && rows_in_range((const int64_t *)index.data, index.size, table.shape[0])) {
+        Py_ssize_t shape[MAX_DIMS];
+        for (int i = 0; i < index.ndim; i++)
+            shape[i] = index.shape[i];
+        for (int i = 1; i < table.ndim; i++)
+            shape[index.ndim + i - 1] = table.shape[i];
+        result = array_new(&all, &out, index.ndim + table.ndim - 1, shape, table.type, false);
+        if (result != NULL) {
+            Rows job = {.table = table.data,
+                        .index = (const int64_t *)index.data,
+                        .out = out.data,
+                        .limit = table.shape[0],
+                        .width = (size_t)(table.size / table.shape[0] * table.itemsize)};
+            run_loop(copy_rows, &job, index.size, 3 + 0.05 * (double)job.width);
+        }
+    }
+    arrays_close(&all);
+    return result;
+}
+
 const KernelEntry INDEXING_KERNELS[] = {
-    {"gather", gather, 4},
-    {"scatter_add_", scatter_add, 4},
-    {"index_add_", index_add, 5},
-    {NULL, NULL, 0},
+    {"take_rows", take_rows, 2},  {"gather", gather, 4}, {"scatter_add_", scatter_add, 4},
+    {"index_add_", index_add, 5}, {NULL, NULL, 0},
 };

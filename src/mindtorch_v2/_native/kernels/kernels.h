@@ -62,7 +62,7 @@ typedef struct {
 extern const KernelEntry ACTIVATION_KERNELS[], SOFTMAX_KERNELS[], LAYER_NORM_KERNELS[], REDUCTION_KERNELS[],
     COPY_KERNELS[], OPTIMIZER_KERNELS[], LOSS_KERNELS[], POOLING_KERNELS[], CONVOLUTION_KERNELS[], ATTENTION_KERNELS[],
     CONV_PRODUCT_KERNELS[], LSTM_KERNELS[], SORTING_KERNELS[], INDEXING_KERNELS[], PRODUCT_KERNELS[],
-    BROADCASTING_KERNELS[], CHANNEL_KERNELS[];
+    BROADCASTING_KERNELS[], CHANNEL_KERNELS[], CONVERSION_KERNELS[], RANDOM_KERNELS[];
 
 /* --- arrays */
 typedef struct {
@@ -90,6 +90,11 @@ void array_open(Arrays *all, Array *array, PyObject *object, bool writable);
 void arrays_close(Arrays *all);
 /* Whether an object is an array of some thousand elements, before it is opened, which costs more than small ones. */
 bool array_is_large(PyObject *object);
+Py_ssize_t array_size(PyObject *object);     /* its elements; 0 for what is no array that can be looked at so */
+bool arrays_match(PyObject *a, PyObject *b); /* whether two such arrays have the same shape */
+/* Whether an object is an array, or an element type, that can be read as common/numpy_arrays.h says. */
+bool array_has_known_layout(PyObject *object);
+bool dtype_has_known_layout(PyObject *object);
 
 INLINE bool is_real(const Array *a)
 {
@@ -105,6 +110,9 @@ bool is_like(const Array *b, const Array *a);
 
 /* A new contiguous array, opened for writing; NULL with an exception. `zeroed` fills it with zeros. */
 PyObject *array_new(Arrays *all, Array *array, int ndim, const Py_ssize_t *shape, char type, bool zeroed);
+
+/* numpy.empty_like: a new array without gaps, in the order of `array`; NULL with an exception. */
+PyObject *array_empty_like(PyObject *array, PyObject *dtype);
 
 int arrays_init(void);
 

@@ -8,12 +8,11 @@
 
 #include <stdlib.h>
 
-static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNELS,      LAYER_NORM_KERNELS,
-                                              REDUCTION_KERNELS,  COPY_KERNELS,         OPTIMIZER_KERNELS,
-                                              LOSS_KERNELS,       POOLING_KERNELS,      CONVOLUTION_KERNELS,
-                                              ATTENTION_KERNELS,  CONV_PRODUCT_KERNELS, LSTM_KERNELS,
-                                              CHANNEL_KERNELS,    SORTING_KERNELS,      INDEXING_KERNELS,
-                                              PRODUCT_KERNELS,    BROADCASTING_KERNELS, NULL};
+static const KernelEntry *const FAMILIES[] = {
+    ACTIVATION_KERNELS,   SOFTMAX_KERNELS,      LAYER_NORM_KERNELS, REDUCTION_KERNELS,   COPY_KERNELS,
+    OPTIMIZER_KERNELS,    LOSS_KERNELS,         POOLING_KERNELS,    CONVOLUTION_KERNELS, ATTENTION_KERNELS,
+    CONV_PRODUCT_KERNELS, LSTM_KERNELS,         CHANNEL_KERNELS,    SORTING_KERNELS,     INDEXING_KERNELS,
+    PRODUCT_KERNELS,      BROADCASTING_KERNELS, CONVERSION_KERNELS, RANDOM_KERNELS,      NULL};
 
 int machine = MACHINE_BASELINE;
 
