@@ -19,5 +19,6 @@ def __getattr__(name: str) -> Any:
                 return found
     if name.endswith("_out"):  # of the form with `out=`, which has the same fields
         with contextlib.suppress(AttributeError):
-            return __getattr__(name.removesuffix("_out"))
+            plain = __getattr__(name.removesuffix("_out"))
+            return named_outputs(name, *plain._fields)
     raise AttributeError(f"module 'torch.return_types' has no attribute '{name}'")

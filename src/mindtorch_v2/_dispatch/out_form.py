@@ -16,9 +16,10 @@ from .._quiet import copyto
 from .._tensor import Tensor, bump_version
 from . import autocast, modes
 from .checks import check_writable
-from .out_types import SILENT, check_factory, check_types
+from .out_types import check_factory, check_given, check_types, warns_of_shape
 from .outputs import flat_tensors
 from .resolve import box
+from .return_types import Unnamed, named_outputs, return_type
 from .specs import meta_array
 
 # their out must not be an input
@@ -27,10 +28,14 @@ _NO_GRAPHS = (
     "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
     "grad."
 )
-# composites whose results have no gradient, though what they are made of may have one
+# ops that take inputs that require a gradient, which their results do not have, but refuse such an `out`
 _WITHOUT_GRADIENT = {"floor_divide", "heaviside"}
 # factories that PyTorch makes by resizing what they write into
 _RESIZING = {"empty", "randn"}
+# ops that make memory of their own for an `out` of another shape, in the order of the dimensions
+_ROW_MAJOR = {"cholesky", "cholesky_solve"}
+# factories that fill what has as many elements, whatever its shape
+_FILLING = {"arange", "linspace", "logspace", "range"}
 # Ops that compute in the type of `out` if no argument dtype is given.
 COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}
 
@@ -127,9 +132,12 @@ def _told(op: Op, args: tuple[Any, ...], targets: list[Tensor], run: Callable[[]
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     """Calls the op and writes its result(s) into `out`, which is returned."""
     targets = [out] if isinstance(out, Tensor) else list(out)
-    _refuse_graphs(op, (*args, *targets))
+    _refuse_graphs(op, args, targets)
     for target in targets:
         _check_memory(op, target, args)
+    for a, p in zip(args, op.schema.params):
+        if p.name == "dtype" and a is not None:
+            check_given(op, a, targets[0].dtype)
     given = args
     if op.base in COMPUTE_IN_OUT:
         given = tuple(
@@ -144,15 +152,23 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
         result = call(*positional, **keywords)
         made = [result] if isinstance(result, Tensor) else list(result)
         check_types(op, made, targets, given)
-        shapes.extend([_write(t, r) for t, r in zip(targets, made)])
+        shapes.extend([_write(t, r, op.base in _ROW_MAJOR) for t, r in zip(targets, made)])
         return out
 
     # what is given to write into decides the type
     autocast.call_without_casts(_told, op, args, targets, run)
-    for t, shape in zip(targets, shapes):
-        if op.base not in SILENT:
+    if warns_of_shape(op, args):
+        for t, shape in zip(targets, shapes):
             _warn_if_resized(t, shape)
-    return out
+    return out if isinstance(out, Tensor) else _named(op, out)
+
+
+def _named(op: Op, out: Any) -> Any:
+    """The tensors that were given, by the names of the op's outputs if they have names."""
+    made = return_type(op)
+    if made is None:
+        return None
+    return out if made is Unnamed else named_outputs(f"{made.__name__}_out", *made._fields)(*out)
 
 
 def _check_memory(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
@@ -177,10 +193,14 @@ def _check_memory(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
             )
 
 
-def _refuse_graphs(op: Op, tensors: Any) -> None:
-    if op.no_grad or op.base in _WITHOUT_GRADIENT:
+def _refuse_graphs(op: Op, args: tuple[Any, ...], targets: list[Any]) -> None:
+    """RuntimeError where writing into the targets would lose a gradient."""
+    if not modes.grad_enabled():
         return
-    if modes.grad_enabled() and any(t.requires_grad for t in flat_tensors(tensors)):
+    if op.base in _WITHOUT_GRADIENT:
+        if any(t.requires_grad for t in targets):
+            raise RuntimeError(f"aten::{op.base}{_NO_GRAPHS}")
+    elif not op.no_grad and any(t.requires_grad for t in flat_tensors((*args, *targets))):
         raise RuntimeError(f"{op.base}{_NO_GRAPHS}")
 
 
@@ -189,7 +209,7 @@ def deliver(name: str, result: Any, out: Any, *inputs: Any) -> Any:
     if out is None:
         return result
     op = OVERLOADS[name][0]
-    _refuse_graphs(op, (*inputs, out))
+    _refuse_graphs(op, inputs, [out])
     check_types(op, [result], [out])
     write_into(out, result)
     return out
@@ -209,7 +229,8 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     shape, count = list(out.shape), out.numel()
 
     def run() -> Tensor:
-        _write(out, call(*positional, **keywords))
+        made = call(*positional, **keywords)
+        _write(out, made.view(shape) if op.base in _FILLING and count == made.numel() else made)
         return out
 
     _told(op, recorded, [out], run)
@@ -242,14 +263,14 @@ def _warn_if_resized(target: Tensor, shape: tuple[int, ...], stacklevel: int = 4
         )
 
 
-def _write(target: Tensor, result: Tensor) -> tuple[int, ...]:
+def _write(target: Tensor, result: Tensor, row_major: bool = False) -> tuple[int, ...]:
     """`write_into` without its warning; what is returned is the shape that the tensor had."""
     array = result._array
     if target._keys & DEVICES != result._keys & DEVICES:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     shape = target._array.shape
     if shape != array.shape:
-        target._array = _memory(target, array, result.device)
+        target._array = _memory(target, array, result.device, row_major)
     if target._keys & ACCELERATORS:
         target._device = result._device
         box(find("copy_"), target._keys & DEVICES)(target, result, False)
@@ -260,12 +281,12 @@ def _write(target: Tensor, result: Tensor) -> tuple[int, ...]:
     return shape
 
 
-def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
-    """Uninitialised memory in the shape and order of an array, of the kind that the target has."""
+def _memory(target: Tensor, array: np.ndarray, device: Any, row_major: bool) -> np.ndarray:
+    """Uninitialised memory in the shape and the order of an array, or row by row, of the kind that the target has."""
     if target._keys & META:
         return meta_array(Spec(array.shape, target.dtype))
     if target._keys & ACCELERATORS:
         return box(find("empty.memory_format"), target._keys & DEVICES)(
             array.shape, target.dtype, None, device, None, None
         )._array
-    return np.empty_like(array, target.dtype.np, order="K")
+    return np.empty_like(array, target.dtype.np, order="C" if row_major else "K")

@@ -242,7 +242,19 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
 }
 OTHERS.update(
     dict.fromkeys(
-        ("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"), _JOINED
+        (
+            "cat",
+            "stack",
+            "hstack",
+            "vstack",
+            "dstack",
+            "column_stack",
+            "row_stack",
+            "concat",
+            "concatenate",
+            "_chunk_cat",
+        ),
+        _JOINED,
     )
 )
 for _name in ("fft", "ifft", "rfft", "ihfft"):
@@ -262,15 +274,47 @@ def _power(args: tuple[Any, ...]) -> Check | None:
     return _linalg("matrix_power") if args[1] in (0, 1) else None
 
 
+def _modulus(args: tuple[Any, ...]) -> Check | None:
+    """Moduli of complex numbers are written into real tensors, or into such as the numbers themselves."""
+    kind = args[0].dtype
+    return _first(lambda made, out: _same(kind, out) if out.is_complex else None, _cast) if kind.is_complex else None
+
+
 # Ops that check otherwise for some arguments: None where what stands above holds.
 BY_ARGUMENTS: dict[str, Callable[[tuple[Any, ...]], Check | None]] = {
+    "abs": _modulus,
+    "absolute": _modulus,
     "diff": lambda args: None if args[1] else _SCALAR_TYPE,
     "linalg_matrix_power": _power,
     "matrix_power": _power,
     "nansum": lambda args: None if args[0].dtype.inexact else lambda made, out: None,  # integers are added as by sum
 }
-# Ops whose `out` takes their shape without a warning; so do factories.
-SILENT = {"bernoulli", "kthvalue", "log_sigmoid", "mode", "multinomial", "narrow_copy", "native_batch_norm"}
+# Ops whose `out` takes their shape without a warning; so do factories, and `mode` of a scalar.
+_SILENT = {"addbmm", "bernoulli", "log_sigmoid", "multinomial", "narrow_copy", "native_batch_norm"}
+
+
+def warns_of_shape(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether the op warns if it gives its `out` another shape."""
+    return op.base not in _SILENT and not (op.base == "mode" and args[0].dim() == 0)
+
+
+def check_given(op: Op, given: dt.dtype, out: dt.dtype) -> None:
+    """RuntimeError where an op that computes in the type of `out` is told another one and wants the same."""
+    error: Exception | None = None
+    if op.base in ("nansum", "nanmean"):
+        text = "nansum: provided dtype must match dtype of result. Got {out} and {made}."
+        error = (_make_check(text) if given.inexact else _exact)(given, out)
+        if op.base == "nanmean" and not given.inexact:
+            error = RuntimeError(
+                "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+                f"dtype. Got: {type_word(given)}"
+            )
+    elif op.base in ("cumsum", "cumprod") or (
+        op.base == "mean" and given.inexact and (op.name == "mean.dim" or dt.can_cast(given, out))
+    ):
+        error = _exact(given, out)
+    if error is not None:
+        raise error
 
 
 def _by_declaration(op: Op) -> Check:

@@ -3,6 +3,7 @@ sections in one argument. Importing this module puts them in front of the ops of
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -229,6 +230,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             [2, 2]])
     """
     if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
         return tuple(aten.overload("meshgrid")(_as_list(tensors)))
     return tuple(aten.overload("meshgrid.indexing")(_as_list(tensors), indexing=indexing))
 

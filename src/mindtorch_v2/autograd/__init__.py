@@ -187,11 +187,13 @@ def grad(
     found = _run_backward(outs, grads, keep, create_graph, wanted, capture_only=True)
     if materialize_grads:
         return tuple(_public.zeros_like(t) if g is None else g for t, g in zip(wanted, found))
-    if not allow_unused and any(g is None for g in found):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-            "this is the desired behavior."
-        )
+    if not allow_unused:
+        for i, g in enumerate(found):
+            if g is None:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
     return tuple(found)  # type: ignore[arg-type]
 
 

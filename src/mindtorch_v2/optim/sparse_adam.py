@@ -37,9 +37,11 @@ class SparseAdam(Optimizer):
             check_range("epsilon value", -1 if eps == 0 else eps)
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        for i, p in enumerate(p for group in self.param_groups for p in group["params"]):
-            if p.layout is sparse_coo:
-                raise ValueError(f"Sparse params at indices {[i]}: SparseAdam requires dense parameter tensors")
+        at = {(i, j): p for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])}
+        if found := [list(place) for place, p in at.items() if p.layout is sparse_coo]:
+            raise ValueError(f"Sparse params at indices {found}: SparseAdam requires dense parameter tensors")
+        if found := [list(place) for place, p in at.items() if p.is_complex()]:
+            raise ValueError(f"Complex params at indices {found}: SparseAdam does not support complex parameters")
 
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the rows that the gradients have; RuntimeError for a dense gradient."""

@@ -64,8 +64,8 @@ def test_grad_returns_without_accumulating():
 
 def test_grad_of_an_unused_input():
     x, y = leaf(2.0), leaf(5.0)
-    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
-        torch.autograd.grad((x * 2).sum(), (y,))
+    with pytest.raises(RuntimeError, match="Tensor at index 1 appears to not have been used in the graph"):
+        torch.autograd.grad((x * 2).sum(), (x, y))
     assert torch.autograd.grad((x * 2).sum(), (y,), allow_unused=True) == (None,)
     assert torch.autograd.grad((x * 2).sum(), (y,), materialize_grads=True)[0].tolist() == [0.0]
 

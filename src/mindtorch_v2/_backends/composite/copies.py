@@ -31,7 +31,7 @@ def _declare_list(name: str) -> None:
 
     @composite(f"{base}_copy{dot}{overload}")
     def call(*args: Any) -> Any:
-        return [_copy(view) for view in aten.overload(name)(*args)]
+        return tuple([_copy(view) for view in aten.overload(name)(*args)])
 
 
 for _name in COPIES:

@@ -263,6 +263,11 @@ def mv(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
 @inplace_kernel("addmv")
 def addmv_(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, beta: Any, alpha: Any) -> None:
     _check_addmv(self, mat, vec)
+    if self.shape != mat.shape[:1]:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {sizes(self.shape)} and output tensor size {sizes(mat.shape[:1])} "
+            "should match"
+        )
     if self.dtype == np.float16:
         self[...] = addmv(self, mat, vec, beta, alpha)
         return
