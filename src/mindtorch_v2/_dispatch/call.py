@@ -48,7 +48,8 @@ def _entry(op: Op, form: str) -> Callable[..., Any]:
 
 def _function_of(plan: CallPlan) -> Callable[..., Any] | None:
     """What runs a composite while nobody watches."""
-    return counting_from_zero(plan.function) if plan.function is not None and plan.makes_new else plan.function
+    made = plan.function
+    return counting_from_zero(made, plan.below_autograd) if made is not None and plan.makes_new else made
 
 
 def _factory(plan: CallPlan, form: str) -> Runner:

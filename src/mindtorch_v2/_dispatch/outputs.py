@@ -33,8 +33,9 @@ def watch_outputs(op: Op, observer: Any, out: Any) -> None:
             _storage.watch(t, observer)
 
 
-def counting_from_zero(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A composite whose new result has version 0, whatever ops filled it: nobody saw the tensor before.
+def counting_from_zero(kernel: Callable[..., Any], hides_views: bool) -> Callable[..., Any]:
+    """A composite whose new result has version 0, whatever ops filled it: nobody saw the tensor before. With
+    `hides_views` it is nobody's view either, whatever it was cut from, as views below autograd are not PyTorch's.
 
     A result that shares memory with an argument, or whose making was recorded for autograd, stays as it is.
     """
@@ -42,8 +43,14 @@ def counting_from_zero(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         out = kernel(*args)
         storage = out._storage if isinstance(out, Tensor) and not out._keys & GRAD else None
-        if storage is not None and storage.version and all(t._storage is not storage for t in flat_tensors(args)):
+        if (
+            storage is not None
+            and (storage.version or (hides_views and out._base is not None))
+            and all(t._storage is not storage for t in flat_tensors(args))
+        ):
             storage.version = 0
+            if hides_views:
+                out._base = None
         return out
 
     return run

@@ -60,7 +60,7 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     if op.name in STEPWISE:
         boxed = _in_steps(STEPWISE[op.name], boxed, key in (CPU, META) or getattr(boxed, "wants_steps", False))
     if plan_of(op).makes_new:
-        boxed = counting_from_zero(boxed)
+        boxed = counting_from_zero(boxed, plan_of(op).below_autograd or not op.is_composite)
     if op.name in STEPS and not op.is_composite:
         boxed = with_steps(STEPS[op.name], boxed, allocates=not (op.is_view or op.writes))
     if key == CPU:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import nn
 from mindtorch_v2.nn import functional as F
 from mindtorch_v2.profiler import profile
 
@@ -81,3 +82,34 @@ def test_a_warning_of_a_module_names_the_same_file(options: dict[str, bool]) -> 
             module(torch.ones(2, 2))
     plain, other = [w.filename for w in caught]
     assert plain == other
+
+
+OF_VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "stack": lambda x: torch.stack([x, x]),
+    "roll": lambda x: x.roll(1),
+    "conv1d": lambda x: F.conv1d(x[None], torch.ones(2, 3, 2)),
+    "affine_grid": lambda x: F.affine_grid(x[None, :2, :3], [1, 1, 2, 2], align_corners=False),
+    "lstm": lambda x: nn.LSTM(4, 5)(x[None])[1][0],
+}
+"""What these compute is cut from something larger, or given another shape; to PyTorch they are new tensors."""
+
+
+@pytest.mark.parametrize("call", OF_VIEWS.values(), ids=OF_VIEWS)
+def test_new_tensors_are_no_views(call: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.ones(3, 4)
+    with torch.no_grad():
+        plain, seen = call(x), observed(lambda: call(x))
+    assert not plain._is_view() and not seen._is_view()
+    assert (plain._base, seen._base) == (None, None)
+
+
+def test_views_that_pytorch_sees_are_views() -> None:
+    x, w = torch.ones(2, 3, 4), torch.ones(5, 4)
+    for call in (lambda: F.linear(x, w, torch.ones(5)), lambda: torch.einsum("bij,kj->bik", x, w), lambda: x.flatten()):
+        assert call()._is_view() and observed(call)._is_view()
+
+
+def test_drawn_indices_keep_no_index_for_each_category() -> None:
+    for weights in (torch.ones(1000), torch.ones(3, 1000)):
+        drawn = torch.multinomial(weights, 2)
+        assert drawn.untyped_storage().nbytes() == drawn.numel() * 8

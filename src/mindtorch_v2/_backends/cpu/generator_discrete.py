@@ -297,7 +297,7 @@ def _race(engine: GeneratorEngine, weights: Array, n: int, dtype: Any) -> NDArra
         best: NDArray[np.int64] = scores.argmax(axis=1).astype(np.int64)
         return best.reshape(-1, 1)
     order = np.argsort(-scores, axis=1, kind="stable")
-    return np.ascontiguousarray(order[:, :n], dtype=np.int64)
+    return np.array(order[:, :n], np.int64, order="C")  # not a view, which would keep an index for each category
 
 
 def multinomial(

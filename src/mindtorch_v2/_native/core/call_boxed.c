@@ -54,15 +54,19 @@ static bool shares_memory_with_any(const Tensor *made, PyObject *given)
     return false;
 }
 
-/* The writes by which a call filled new memory are not counted: nobody saw it before. */
-static void count_from_zero(const Call *call, const Arguments *arguments, const Tensor *made)
+/* The writes by which a call filled new memory are not counted, and below autograd what it was cut from does not make
+ * the result a view: nobody saw it before. */
+static void count_from_zero(const Call *call, const Arguments *arguments, Tensor *made)
 {
-    if (made->storage == Py_None || !storage_was_written(made->storage) || PyLong_AsLong(made->keys) & KEY_GRAD)
+    if (made->storage == Py_None || PyLong_AsLong(made->keys) & KEY_GRAD
+        || !(storage_was_written(made->storage) || (call->below_autograd && made->base != Py_None)))
         return;
     for (int i = 0; i < call->count; i++)
         if (shares_memory_with_any(made, arguments->bound[i]))
             return;
     storage_count_from_zero(made->storage);
+    if (call->below_autograd)
+        Py_SETREF(made->base, Py_NewRef(Py_None));
 }
 
 /* The steps of a composite that has a derivative, or says so, record nothing themselves. */
@@ -78,7 +82,7 @@ PyObject *run_on_tensors(const Call *call, Arguments *arguments)
     if (below && restore_grad(before) < 0)
         Py_CLEAR(made);
     if (made && call->makes_new && is_tensor(made))
-        count_from_zero(call, arguments, (const Tensor *)made);
+        count_from_zero(call, arguments, (Tensor *)made);
     bool is_watched = made && arguments->observed && arguments->core->watches_memory && !call->composite
                       && !call->is_view && !call->writes;
     if (made
