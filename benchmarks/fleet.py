@@ -94,6 +94,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.keep or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
         paths = make(folder, options.ranks, options.events)
         print(f"{options.ranks} ranks of {options.events:,} events, {options.workers} workers", flush=True)
         for count in (options.ranks // 4, options.ranks // 2, options.ranks):

@@ -55,7 +55,8 @@ def _on_dask(function: Callable[[str], Result], paths: Sequence[str], scheduler:
         ) from error
     client: Any
     with Client(scheduler, set_as_default=False) as client:
-        yield from client.gather(client.map(function, list(paths), pure=True))
+        # workers run in folders of their own; files may have changed since a worker last read them
+        yield from client.gather(client.map(function, [os.path.abspath(path) for path in paths], pure=False))
 
 
 def load_job(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -107,6 +108,7 @@ class _Client:
         assert self.address == "tcp://scheduler:8786" and self.sent < 1000  # the names of two files and a function
 
     def map(self, function: Any, paths: list[str], pure: bool) -> list[bytes]:
+        assert all(os.path.isabs(path) for path in paths) and not pure  # workers have folders of their own
         sent = pickle.dumps((function, paths))
         self.sent += len(sent)
         function, paths = pickle.loads(sent)
@@ -123,7 +125,9 @@ def test_a_dask_cluster_gives_the_same_answer(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(RuntimeError, match=r"pip install 'mindtorch_v2\[fleet\]'"):
         load_ranks(tmp_path, scheduler="tcp://scheduler:8786")
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=_Client))
-    assert load_ranks(tmp_path, scheduler="tcp://scheduler:8786").as_json() == load_ranks(tmp_path, workers=1).as_json()
+    monkeypatch.chdir(tmp_path.parent)
+    made = load_ranks(tmp_path.name, scheduler="tcp://scheduler:8786")
+    assert made.as_json() == load_ranks(tmp_path, workers=1).as_json()
 
 
 def test_a_pool_of_processes_gives_the_same_answer(tmp_path: Path) -> None:
