@@ -18,7 +18,7 @@ import time
 import traceback
 from types import FrameType
 
-from . import _failures, _status, _supervisor
+from . import _failures, _logs, _status, _supervisor
 from ._mpi import rank_from_environment
 
 _parent = os.getppid()
@@ -37,7 +37,10 @@ def _export_rank() -> None:
             ROLE_RANK=str(info.rank),
             ROLE_WORLD_SIZE=str(info.size),
         )
+        for name, value in (("ROLE_NAME", "default"), ("GROUP_WORLD_SIZE", str(info.size // max(1, info.local_size)))):
+            os.environ.setdefault(name, value)
         _status.note_process(info.rank)
+        _logs.apply(info.local_rank)
 
 
 class _Terminated(SystemExit):

@@ -21,10 +21,28 @@ import time
 import uuid
 from collections.abc import Sequence
 
-from . import _clock, _failures, _status, _supervisor
+from . import _clock, _failures, _logs, _status, _supervisor
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
+_NOT_NEEDED = (  # torchrun's; MPI has no use for them
+    "node-rank",
+    "max-restarts",
+    "monitor-interval",
+    "local-addr",
+    "rdzv-backend",
+    "rdzv-endpoint",
+    "rdzv-id",
+    "rdzv-conf",
+    "start-method",
+    "logs-specs",
+    "event-log-handler",
+    "numa-binding",
+    "signals-to-handle",
+    "shutdown-timeout",
+    "duplicate-stdout-filters",
+    "duplicate-stderr-filters",
+)
 _LOOK = 0.2  # seconds between looks at them
 
 
@@ -39,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         "--nproc-per-node",
         "--nproc_per_node",
         default="1",
-        help="processes on each machine, or 'auto' or 'cpu': one for each processor",
+        help="processes on each machine; 'gpu': one for each accelerator, 'cpu': for each processor, 'auto': either",
     )
     add("--nnodes", default="1", help="machines; more than one need --hosts or --hostfile")
     add("--hosts", help="names of the machines, separated by commas")
@@ -50,28 +68,36 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-prefix", action="store_true", help="print what processes print as it is, without their rank")
     add("-m", "--module", action="store_true", help="the program is a module")
     add("--no-python", "--no_python", action="store_true", help="the program is no Python program")
-    add("--standalone", action="store_true", help=argparse.SUPPRESS)
-    for name in (
-        "node-rank",
-        "max-restarts",
-        "rdzv-backend",
-        "rdzv-endpoint",
-        "rdzv-id",
-        "rdzv-conf",
-        "start-method",
-        "log-dir",
-    ):
-        add(f"--{name}", f"--{name.replace('-', '_')}", help=argparse.SUPPRESS)  # torchrun's; MPI does not need them
+    add("-r", "--redirects", default="0", help="write output to files: 1 stdout, 2 stderr, 3 both, or RANK:CODE,...")
+    add("-t", "--tee", default="0", help="write output to files and print it, as --redirects")
+    add("--log-dir", "--log_dir", help="the folder of these files; a new one in the temporary folder without it")
+    add("--local-ranks-filter", "--local_ranks_filter", default="", help="print these local ranks' output only: 0,1")
+    add("--role", default="default", help="told to the program as ROLE_NAME")
+    for name in ("standalone", "run-path"):
+        add(f"--{name}", f"--{name.replace('-', '_')}", action="store_true", help=argparse.SUPPRESS)
+    for name in _NOT_NEEDED:
+        add(f"--{name}", f"--{name.replace('-', '_')}", help=argparse.SUPPRESS)
     add("program", help="the script or module")
     add("arguments", nargs=argparse.REMAINDER, help="what it is given")
+    for action in parser._actions:  # PET_NNODES=2 and others, as torchrun reads them; what is given here counts
+        if action.option_strings and f"PET_{action.dest.upper()}" in os.environ:
+            text = os.environ[f"PET_{action.dest.upper()}"]
+            action.default = text == "1" if action.const is True else text
     return parser
 
 
 def _processes(text: str, parser: argparse.ArgumentParser) -> int:
+    if text in ("auto", "gpu", "xpu", "npu"):
+        from .. import accelerator
+
+        if count := accelerator.device_count():
+            return count
+        if text != "auto":
+            parser.error(f"--nproc-per-node {text}: there is no accelerator here; give a number, or 'cpu'")
     if text in ("auto", "cpu"):
         return len(os.sched_getaffinity(0))
     if not text.isdecimal() or int(text) < 1:
-        parser.error(f"--nproc-per-node takes a positive number, 'auto' or 'cpu', got {text!r}")
+        parser.error(f"--nproc-per-node takes a positive number, 'auto', 'gpu' or 'cpu', got {text!r}")
     return int(text)
 
 
@@ -110,12 +136,31 @@ def _command(
         "MASTER_ADDR": options.master_addr,
         "MASTER_PORT": str(options.master_port),
         "TORCHELASTIC_RUN_ID": uuid.uuid4().hex,
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+        "TORCHELASTIC_USE_AGENT_STORE": "False",
+        "ROLE_NAME": options.role,
+        "GROUP_WORLD_SIZE": str(nodes),
         "LOCAL_WORLD_SIZE": str(per_node),
+        **_log_environment(options, parser),
         "PYTHONUNBUFFERED": "1",
     }
     if per_node > 1:
         environment.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // per_node)))
     return [*command, *_runner(options, directory), options.program, *options.arguments], environment
+
+
+def _log_environment(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, str]:
+    """What tells the processes where their output goes."""
+    try:
+        told = _logs.environment(options.log_dir or "", options.redirects, options.tee, options.local_ranks_filter)
+        if told and not options.log_dir and (options.redirects, options.tee) != ("0", "0"):
+            folder = tempfile.mkdtemp(prefix="mindtorch-logs-")
+            print(f"output is written to {folder}", file=sys.stderr)
+            told = _logs.environment(folder, options.redirects, options.tee, options.local_ranks_filter)
+    except ValueError as error:
+        parser.error(f"--redirects, --tee, --local-ranks-filter: {error}")
+    return told
 
 
 def _runner(options: argparse.Namespace, directory: str) -> list[str]:

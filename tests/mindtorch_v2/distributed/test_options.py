@@ -49,7 +49,7 @@ def test_an_optimizer_that_has_not_stepped_gets_a_state_to_be_loaded_into() -> N
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
     _, state = get_state_dict(model, optimizer)
     assert [sorted(held) for held in state["state"].values()] == [["exp_avg", "exp_avg_sq", "step"]] * 2
-    assert state["state"][0]["exp_avg"].tolist() == [[0.0] * 3] * 2 and optimizer.param_groups[0]["lr"] == 0.1
+    assert state["state"]["weight"]["exp_avg"].tolist() == [[0.0] * 3] * 2 and optimizer.param_groups[0]["lr"] == 0.1
     assert model.weight.tolist() == before and model.weight.grad is None
 
 
