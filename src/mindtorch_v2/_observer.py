@@ -61,3 +61,6 @@ class Observer(Protocol):
 NODE_PREFIX = "autograd::engine::evaluate_function: "
 
 active: Observer | None = None
+# told of every optimizer that has stepped, when its scope is closed, so that a step may end there: a flight recorder, a
+# tool. Here, so that neither has to import the optimizers of a program that may have none.
+on_optimizer_step: list[Callable[[Any], Any]] = []

@@ -22,8 +22,7 @@ Closure = Callable[[], Any]
 T = TypeVar("T", bound="Optimizer")
 # in annotations of what an optimizer is given
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
-# told when an optimizer has stepped and its scope is closed, so that a step may end there: a flight recorder, a tool
-on_step: list[Callable[[Any], Any]] = []
+on_step = _observer.on_optimizer_step
 _global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_post_hooks: OrderedDict[int, Any] = OrderedDict()
 

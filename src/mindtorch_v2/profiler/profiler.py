@@ -160,6 +160,8 @@ class profile(_KinetoProfile):
         self._move(previous, next_action)
         if os.environ.get("KINETO_USE_DAEMON"):
             KinetoStepTracker.increment_step(_STEP_REQUESTER)
+        if self.record_steps and self.profiler is not None:
+            self.profiler.read_speed()
         self._open_step()
         _tell(self, "step")
 

@@ -53,7 +53,7 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
         & np.append(tree.kind != Kind.OP, True)[tree.parent]
         & facts.entries_in_steps
     )
-    took, gain = int(tree.total_ns[tiny].sum()), facts.gain_ns(tiny)
+    gain = facts.gain_ns(tiny)
     if len(tiny) < 100 * facts.steps or gain < 0.2 * facts.whole_ns:
         return None
     names, counts = np.unique(tree.name_id[tiny], return_counts=True)
@@ -62,10 +62,7 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
         "tiny-operators",
         f"{len(tiny) // facts.steps} operators of less than 10 us"
         + (" in every step" if facts.phases.steps.source != "window" else ""),
-        [
-            f"{_time(took)} in {len(tiny)} calls, {took / facts.whole_ns:.1%} of the steps' time",
-            "most often " + ", ".join(most),
-        ],
+        [f"{len(tiny)} calls, {facts.spent(tiny)}", "most often " + ", ".join(most)],
         "Work on larger tensors: batch what a loop does one by one, stack small tensors, use one operator that does "
         "what several do (addcmul, baddbmm, the foreach functions).",
         tree.rows_of(tiny[np.argsort(-tree.total_ns[tiny])[:MOST_ROWS]]).tolist(),
@@ -154,13 +151,13 @@ def repeated_copies(facts: Facts) -> Advice | None:
         np.stack([tree.name_id[chosen], inputs, stack]), axis=1, return_inverse=True, return_counts=True
     )
     again = chosen[counts[where.reshape(-1)] >= 2 * facts.steps]
-    took, gain = int(tree.total_ns[again].sum()), facts.gain_ns(again)
+    gain = facts.gain_ns(again)
     if gain < 0.05 * facts.whole_ns:
         return None
     return Advice(
         "repeated-copies",
         "The same copies or casts are made several times in every step",
-        [f"{len(again)} calls, {_time(took)}, {took / facts.whole_ns:.1%} of the steps' time"],
+        [f"{len(again)} calls, {facts.spent(again)}"],
         "Convert and move data once, before the loop; keep tensors in the layout and type that their users need; avoid "
         "contiguous() between operators that accept any strides.",
         tree.rows_of(again[np.argsort(-tree.total_ns[again])[:MOST_ROWS]]).tolist(),
@@ -180,7 +177,7 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
         return None
     calls = np.flatnonzero(np.isin(tree.parent, scopes) & (tree.kind == Kind.OP))
     names = [tree.name_of_id[i] for i in distinct(tree.name_id[calls]).tolist()]
-    took, gain = int(tree.total_ns[scopes].sum()), facts.gain_ns(scopes)
+    gain = facts.gain_ns(scopes)
     if (
         any("_foreach_" in n or "_fused_" in n for n in names)
         or len(calls) < 30 * len(scopes)
@@ -191,8 +188,8 @@ def unfused_optimizer(facts: Facts) -> Advice | None:
         "unfused-optimizer",
         f"The optimizer makes {len(calls) // len(scopes)} calls in every step",
         [
-            f"{_time(took)} in Optimizer.step, {took / facts.whole_ns:.1%} of the steps' time",
-            f"{_time(took / len(scopes))} each",
+            f"Optimizer.step: {facts.spent(scopes)}",
+            f"{len(scopes)} steps, {_time(int(tree.total_ns[scopes].sum()) / len(scopes))} each",
         ],
         "Construct the optimizer with fused=True or foreach=True, which update all parameters in a few calls.",
         facts.longest(tree.rows_of(scopes)),

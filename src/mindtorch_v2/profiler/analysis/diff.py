@@ -12,7 +12,8 @@ import numpy as np
 from ..store.event_store import EventStore
 from .diff_features import CallPath, Features
 from .disturbance import disturbance
-from .statistics import Comparison, Difference, compare, compare_whole
+from .effort import efforts_of
+from .statistics import Comparison, Difference, compare, compare_effort, compare_whole
 
 _ALIKE = 0.7  # share of what two modules ran that must agree to call one the other's new name
 _COMMON = 0.02  # the least common change that is spoken of
@@ -86,10 +87,12 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
     ]
     order = {"step": 0, "phase": 1, "module": 2, "operator": 3, "call path": 4}
     rows.sort(key=lambda r: (order[r.kind], -abs(r.impact_ns), r.name))
-    whole = compare_whole(a.times, b.times, disturbed, seed)
+    efforts = efforts_of(a, b)
+    whole = compare_effort(*efforts, seed) if efforts else compare_whole(a.times, b.times, disturbed, seed)
     is_beyond_noise = whole.low > _RUN_NOISE or whole.high < -_RUN_NOISE
-    alike = whole.verdict if abs(compared.common - 1) >= _COMMON and is_beyond_noise else "no evidence"
-    notes = [*_notes(a, b, compared, adjust), *_disturbance_notes(disturbed, compared)]
+    is_common = abs(compared.common - 1) >= _COMMON and (compared.common > 1) == (whole.change > 0)
+    alike = whole.verdict if is_common and is_beyond_noise else "no evidence"
+    notes = [*_notes(a, b, compared, adjust), *_disturbance_notes(disturbed, compared, efforts is not None)]
     return Diff(
         rows[0].difference.verdict,
         compared.common,
@@ -103,15 +106,19 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
     )
 
 
-def _disturbance_notes(disturbed: tuple[float, float], compared: Comparison) -> list[str]:
+def _disturbance_notes(disturbed: tuple[float, float], compared: Comparison, has_effort: bool) -> list[str]:
     """What other work on the machine makes undecidable, where that matters."""
     if max(disturbed) - 1 < _COMMON or abs(compared.common - 1) < _COMMON:
         return []
     run = "the first run" if disturbed[0] > disturbed[1] else "the second run"
-    return [
-        f"The machine did other work during {run}, which may have made it {max(disturbed) - 1:.0%} slower: a change of "
-        "everything is called one only where it is larger than that."
-    ]
+    said = f"The machine did other work during {run}, which may have made it {max(disturbed) - 1:.0%} slower: "
+    judged = (
+        "the steps that it disturbed least say, beside a fixed piece of work that was timed between them, whether "
+        "everything changed."
+        if has_effort
+        else "a change of everything is called one only where it is larger than that."
+    )
+    return [said + judged]
 
 
 def _columns(

@@ -11,6 +11,7 @@ import numpy as np
 from ..record.kinds import LAUNCHING_KINDS, WORK_KINDS, Kind
 from ..store.event_store import EventStore
 from .device import union_ns
+from .formatting import _format_time
 from .memory_use import MemoryUse, memory_use
 from .phases import LABELS, Phase, Phases, phases
 from .tree import EventTree
@@ -113,6 +114,12 @@ class Facts:
         calls = tree.start_ns[entries], tree.end_ns[entries]
         either = union_ns(*(np.concatenate(pair) for pair in zip(busy, calls)))
         return either - union_ns(*busy) + int(tree.device_ns[entries].sum())
+
+    def spent(self, entries: np.ndarray) -> str:
+        """What these calls took, in words: of the host and, where they made one work, of a device."""
+        took, device = int(self.tree.total_ns[entries].sum()), int(self.tree.device_ns[entries].sum())
+        beside = f", and {_format_time(device / 1000)} of the device" if self.has_device and device else ""
+        return f"{_format_time(took / 1000)}{beside}, {took / self.whole_ns:.1%} of the steps' time"
 
     def longest(self, rows: np.ndarray) -> list[int]:
         order = np.argsort(-(self.store.end_ns[rows] - self.store.start_ns[rows]), kind="stable")

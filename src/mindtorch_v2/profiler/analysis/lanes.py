@@ -30,11 +30,16 @@ def tracks_of(store: EventStore) -> tuple[np.ndarray, list[dict[str, Any]]]:
             infos.append(
                 {
                     "name": names[thread.process]
-                    + (f"task {thread.name}" if thread.task else f"{thread.name or 'thread'} ({thread.os_id})"),
+                    + (f"task {thread.name}" if thread.task else _with_id(thread.name or "thread", thread.os_id)),
                     "kind": "task" if thread.task else "thread",
                 }
             )
     return track, [*infos, *({"name": names[process] + "asynchronous", "kind": "async"} for process in processes)]
+
+
+def _with_id(name: str, os_id: int) -> str:
+    """Traces often name a thread by its id already."""
+    return name if str(os_id) in name else f"{name} ({os_id})"
 
 
 def _process_prefix(store: EventStore, process: int) -> str:

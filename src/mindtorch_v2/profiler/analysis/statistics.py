@@ -22,6 +22,9 @@ _QUICK = 0.25  # the quantile of the quicker steps
 _FEWEST_PARTS = 4  # from which a common factor is estimated
 _PART_SHARE = 0.004  # of the step: parts smaller than this say nothing about the machine
 _QUICKEST = 0.05  # the quantile of steps that other work on the machine hardly touched
+_RUNS_APART = 1.02  # by which quick steps of the same program differ from run to run, beside what the interval says
+_TAIL = round((1 - CONFIDENCE) / 2 * RESAMPLES)  # resamples beyond each end of an interval
+_BEST = 0.02  # of steps that it did not touch
 _UNEVEN = 0.05  # of what a disturbed run is slower by: how much more that may be than its parts are
 
 
@@ -35,6 +38,14 @@ class Difference(NamedTuple):
     low: float
     high: float
     verdict: str
+
+
+class Effort(NamedTuple):
+    """What steps cost, in processor time or else as they are, and what a fixed piece of work cost between them."""
+
+    step_ns: np.ndarray
+    work_ns: np.ndarray
+    is_processor_time: bool
 
 
 class Comparison(NamedTuple):
@@ -62,6 +73,38 @@ def compare_whole(
     high = max(float(two[0]) for _, two in found) * disturbance[0]
     verdict = _verdict(ratio - 1, low - 1, high - 1)
     return Difference(*middles, ratio - 1, min(low, ratio) - 1, max(high, ratio) - 1, verdict)
+
+
+def compare_effort(before: Effort, after: Effort, seed: int = 0) -> Difference:
+    """Compares what steps cost where other work on the machine hardly touched them. A machine that ran slower as a
+    whole made the fixed work slower, too; how much of that reached the steps depends on what they do. So the interval
+    is that of the steps' quickest quantiles together with those divided by the fixed work's."""
+    generator = np.random.default_rng(seed)
+    work = _quantile_ratios(before.work_ns, after.work_ns, _QUICK, generator)
+    lows, highs, found = [], [], []
+    for quantile in (_QUICKEST, _BEST):
+        steps = _quantile_ratios(before.step_ns, after.step_ns, quantile, generator)
+        for ratios in (steps, steps / work):
+            # The ratio itself comes first. Resamples of a run with few undisturbed steps may miss all of those.
+            found.append(float(ratios[0]))
+            ordered = np.sort(ratios[1:])
+            lows.append(min(float(ordered[_TAIL]), found[-1]))
+            highs.append(max(float(ordered[-1 - _TAIL]), found[-1]))
+    low, high = min(lows) / _RUNS_APART, max(highs) * _RUNS_APART
+    change = float(np.exp(np.mean(np.log(found)))) - 1
+    middles = float(np.median(before.step_ns)), float(np.median(after.step_ns))
+    return Difference(*middles, change, low - 1, high - 1, _verdict(change, low - 1, high - 1))
+
+
+def _quantile_ratios(
+    before: np.ndarray, after: np.ndarray, quantile: float, generator: np.random.Generator
+) -> np.ndarray:
+    """The ratio of a quantile of two vectors, and that of their resamples."""
+    drawn = []
+    for values in (before, after):
+        itself = np.sort(values)[int(quantile * (len(values) - 1))]
+        drawn.append(np.append(itself, _resampled_quantiles(values[:, None], quantile, generator)[:, 0]))
+    return np.maximum(_ratio(*drawn), 1e-9)
 
 
 def compare(
@@ -121,7 +164,7 @@ def _interval(
     if useful is not None:
         ratios /= _common(drawn_before[:, useful], drawn_after[:, useful])[:, None]
     ratios = np.sort(ratios, axis=0)
-    tail = np.where(np.arange(ratios.shape[1]) == 0, round((1 - CONFIDENCE) / 2 * RESAMPLES), 0)
+    tail = np.where(np.arange(ratios.shape[1]) == 0, _TAIL, 0)
     columns = np.arange(ratios.shape[1])
     return ratios[tail, columns], ratios[-1 - tail, columns]
 

@@ -51,8 +51,8 @@ def verdict(found: Phases, devices: list[DeviceUse], has_unseen_work: bool = Fal
         share = slowest.supplied_share
         if slowest.bound == "unknown":
             what = (
-                f"No verdict: the device works {slowest.busy_share:.0%} of the time, and {share:.0%} of it work is "
-                "launched but begins late: behind a queue of the host, a compilation or another stream."
+                f"No verdict: the device works {slowest.busy_share:.0%} of the time. Work has been launched for "
+                f"{share:.0%} of it, but begins late: behind a queue of the host, a compilation or another stream."
             )
             return Verdict("unknown", what, evidence, shares)
         if slowest.bound == "device":

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from ..._observer import on_optimizer_step
 from .main import ProgramInterrupted, UsageError, parser_of
 from .recorded import add_recorded, recorded
 from .signals import before_ending
@@ -148,10 +149,7 @@ class _Recording:
 
         if self.children is not None:
             self.children.start()
-        if self.steps:
-            from ...optim import optimizer
-
-            optimizer.on_step.append(self._optimizer_stepped)
+        on_optimizer_step.append(self._optimizer_stepped)
         if self.options.stacks or self.options.all:
             from ..record.stacks import hide_callers
 
@@ -178,8 +176,12 @@ class _Recording:
                 switch_step_recording(self.profile, False)
 
     def _optimizer_stepped(self, optimizer: Any) -> None:
-        """A step ends with the optimizer that stepped first. Where that one is used no more, with another."""
+        """A step ends with the optimizer that stepped first. Where that one is used no more, with another. Without a
+        schedule the steps are found later, and nothing is done here but to look at the machine."""
         if self.is_over or self._stepping_profile is not None:
+            return
+        if not self.steps:
+            self.profile.profiler.read_speed()
             return
         self._since_step = {} if optimizer is self._stepping else self._since_step
         self._since_step[id(optimizer)] = self._since_step.get(id(optimizer), 0) + 1

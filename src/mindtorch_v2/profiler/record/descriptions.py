@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -99,3 +101,11 @@ class Metadata:
     # ids -> names of processes beside `pid`, of loaded traces
     other_processes: Mapping[str, str] = field(default_factory=dict)
     machine_load: Mapping[str, float] = field(default_factory=dict)  # what `machine_load.load_between` gives
+    yardstick: str = ""  # what `speed` can be compared with: readings under the same name
+    # how quickly the machine ran, as `yardstick.SpeedReading` says
+    speed: tuple[tuple[int, int, int], ...] = ()
+
+
+def process_name() -> str:
+    """What this process is called in profiles."""
+    return os.path.basename(sys.executable) or "python"

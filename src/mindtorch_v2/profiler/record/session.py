@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import socket
-import sys
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from ..._dispatch.modes import call_locked, install_observer, remove_observer
 from ..._guarded import guarded
 from . import clock
-from .descriptions import Metadata, Options
+from .descriptions import Metadata, Options, process_name
 from .devices import DeviceResults, Watches, watch_of
 from .kinds import PYTHON_KINDS, Kind
 from .live_blocks import LiveBlock, find_live_blocks
@@ -26,6 +25,7 @@ from .thread_buffer import ThreadBuffer
 from .thread_hooks import ThreadHook
 from .tracer import GarbageWatch, PythonTracer
 from .window import Recording, Span, Window, recorded, stray_memory
+from .yardstick import NO_YARDSTICK, Yardstick, yardstick_of
 
 _lock = threading.RLock()  # held while a session starts or stops, never while an event is recorded
 _sessions: list[Session] = []
@@ -68,6 +68,7 @@ class Session:
         self._live_blocks: list[tuple[int, bool, list[LiveBlock]]] = []
         self._last_window: Window | None = None
         self._load = MachineLoad(not warming and not self.is_background)
+        self.speed: Yardstick = NO_YARDSTICK  # to be read between steps
 
     @guarded("_give_up")
     def start(self, step: int = 0) -> None:
@@ -91,6 +92,7 @@ class Session:
         recorder.begin_window()
         held = self._look(new=True)
         self._load.start()
+        self.speed = yardstick_of(not self.warming and not self.is_background)
         self.start_ns = recorder.now()
         self._live_blocks.append((self.start_ns, False, held))
         self._steps.append((self.start_ns, step))
@@ -253,7 +255,7 @@ class Session:
             self.stop_ns,
             self.epoch_offset_ns,
             os.getpid(),
-            _process_name(),
+            process_name(),
             socket.gethostname(),
             trace_id,
             use_device,
@@ -262,6 +264,8 @@ class Session:
             record_function_base=record_function_base,
             device_properties=properties,
             machine_load=self._load.shares,
+            yardstick=self.speed.name,
+            speed=tuple(self.speed.readings),
         )
 
 
@@ -296,10 +300,6 @@ def _remove_listener(listener: Listener) -> None:
     recorder.listeners = tuple(x for x in recorder.listeners if x is not listener)
     _settle()
     _forget_unused()
-
-
-def _process_name() -> str:
-    return os.path.basename(sys.executable) or "python"
 
 
 def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:

@@ -228,6 +228,11 @@ class profile:
         if self._session is not None:
             self._session.mark_step(step)
 
+    def read_speed(self) -> None:
+        """Between two steps: perhaps reads how quickly the machine runs."""
+        if self._session is not None:
+            self._session.speed.read()
+
     def step_scope(self, step: int) -> StepScope | None:
         """The event of a step, to be entered; None where no window is open."""
         return None if self._session is None else StepScope(self._session, step)

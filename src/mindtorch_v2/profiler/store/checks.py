@@ -36,6 +36,12 @@ def _is_amounts(value: Any) -> bool:
     )
 
 
+def _is_readings(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, list) and len(item) == 3 and all(_is_int(number) for number in item) for item in value
+    )
+
+
 # By annotation of a field.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "int": _is_int,
@@ -47,6 +53,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Mapping[str, float]": _is_amounts,
     "Mapping[str, tuple[str, ...]]": _is_filters,
     "Options": lambda value: isinstance(value, dict),
+    "tuple[tuple[int, int, int], ...]": _is_readings,
 }
 
 
@@ -68,6 +75,7 @@ def checked_metadata(saved: Any) -> Metadata:
     if options.get("keep", "newest") not in ("newest", "oldest"):
         raise ValueError(f"keep is {options['keep'][:40]!r}")
     options["activity_filters"] = {key: tuple(names) for key, names in options.get("activity_filters", {}).items()}
+    facts["speed"] = tuple(tuple(reading) for reading in facts.get("speed", ()))
     return Metadata(**{**facts, "options": Options(**options)})
 
 

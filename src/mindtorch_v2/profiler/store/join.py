@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.descriptions import InputDescription, ModuleInfo, ThreadInfo
+from ..record.descriptions import InputDescription, Metadata, ModuleInfo, ThreadInfo
 from .event_store import (
     ROW_COLUMNS,
     EventStore,
@@ -71,6 +71,7 @@ class _Joiner:
             start_ns=min(s.metadata.start_ns for s in self.stores),
             stop_ns=max(s.metadata.stop_ns for s in self.stores),
             dropped_events=sum(s.metadata.dropped_events for s in self.stores),
+            speed=_readings([s.metadata for s in self.stores]),
         )
         return EventStore(
             events,
@@ -123,6 +124,12 @@ class _Joiner:
     def _numbers(known: dict[Any, int], values: Sequence[Any]) -> np.ndarray:
         """Where each value stands in the joined table; the extra last slot lets -1 stay -1."""
         return np.array([*(known.setdefault(v, len(known)) for v in values), -1], np.int32)
+
+
+def _readings(windows: Sequence[Metadata]) -> tuple[tuple[int, int, int], ...]:
+    """The readings of the machine's speed in all windows that can be compared with those of the last one."""
+    name = windows[-1].yardstick
+    return tuple(sorted(reading for window in windows if window.yardstick == name for reading in window.speed))
 
 
 def _one(parts: Sequence[Mapping[str, np.ndarray]], fields: tuple[Field, ...]) -> dict[str, np.ndarray]:

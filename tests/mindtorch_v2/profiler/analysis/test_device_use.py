@@ -90,7 +90,7 @@ def test_idle_time_with_launched_work_is_the_devices_own():
     (use,) = device_use(store_of(launches, [(1, 2, 0), (11, 12, 1), (21, 22, 2)]))
     assert (use.busy_ns, use.idle_ns, use.starved_ns, use.bound) == (3 * MS, 18 * MS, 0, "unknown")
     judged = verdict(SimpleNamespace(total=lambda: dict.fromkeys(LABELS, MS)), [use])
-    assert judged.bound == "unknown" and "works 14% of the time, and 100% of it work is launched" in judged.sentence
+    assert judged.bound == "unknown" and "Work has been launched for 100% of it" in judged.sentence
 
 
 def test_copies_and_kernels_of_two_streams():
