@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 import pytest
 
+import mindtorch_v2 as torch
 from mindtorch_v2._backends.cpu.reduction_scans import _cumsum_in_blocks
 from mindtorch_v2._backends.cpu.sums import sum_over
 
@@ -82,3 +83,22 @@ def test_cumsum_in_blocks_refuses_what_a_product_would_spread():
     a = np.ones((4, 100), np.float32)
     a[2, 50] = np.inf
     assert _cumsum_in_blocks(a, 1) is None
+
+
+@pytest.mark.parametrize("length", [1, 16, 17, 100, 1023])
+@pytest.mark.parametrize("layout", ["rows", "columns", "every second"])
+def test_products_of_rows(length: int, layout: str) -> None:
+    """Powers of two, whose products are exact in any order, and the special numbers."""
+    x = 2.0 ** np.random.default_rng(length).integers(-1, 2, (5000 // length + 2, length)).astype(np.float32)
+    x[0, -1], x[1, 0] = np.nan, 0
+    x = {"rows": x, "columns": np.asfortranarray(x), "every second": np.repeat(x, 2, -1)[:, ::2]}[layout]
+    made = torch.from_numpy(x).prod(-1).numpy()
+    np.testing.assert_array_equal(made, [np.prod(row.tolist()) for row in x])
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.75, 1.0])
+def test_lerp_of_many_elements_is_that_of_few(weight: float) -> None:
+    a, b = (torch.from_numpy(np.random.default_rng(s).standard_normal(40_000).astype("float32")) for s in (0, 1))
+    parts = [torch.lerp(p, q, weight) for p, q in zip(a.split(1000), b.split(1000))]
+    assert torch.equal(torch.lerp(a, b, weight), torch.cat(parts))
+    assert torch.equal(torch.lerp(a, a[:1], weight), torch.cat([torch.lerp(p, a[:1], weight) for p in a.split(1000)]))

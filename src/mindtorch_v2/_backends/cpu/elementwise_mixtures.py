@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -154,19 +155,16 @@ def lerp_scalar(self: np.ndarray, end: np.ndarray, weight: Any) -> Any:
     """start + weight * (end - start), counted from the nearer side so that both ends are exact."""
     if self.dtype != end.dtype or self.dtype.kind in "biu" or isinstance(weight, complex):
         _check_lerp(self, end, weight)
+    if self.size > BLOCK and self.shape == end.shape and self.dtype.kind == "f":
+        return in_blocks(_lerp_body(weight), np.empty_like(self), (self, end), 1)
     span = np.subtract(end, self)
     if abs(weight) < 0.5:
         return np.add(self, span * weight)
     return np.subtract(end, span * (1 - weight))
 
 
-@inplace_kernel("lerp.Scalar")
-def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
-    if self.dtype != end.dtype or self.dtype.kind in "biu" or isinstance(weight, complex):
-        _check_lerp(self, end, weight)
-    if self.size <= BLOCK and abs(weight) < 0.5:
-        np.add(self, np.multiply(np.subtract(end, self), weight), out=self)
-        return
+def _lerp_body(weight: Any) -> Callable[..., None]:
+    """The same in blocks (`in_blocks`), with one array to work in."""
 
     def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, t: np.ndarray) -> None:
         np.subtract(b, a, out=t)
@@ -177,7 +175,17 @@ def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
             t *= 1 - weight
             np.subtract(b, t, out=out)
 
-    in_blocks(body, self, (self, end), 1)
+    return body
+
+
+@inplace_kernel("lerp.Scalar")
+def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
+    if self.dtype != end.dtype or self.dtype.kind in "biu" or isinstance(weight, complex):
+        _check_lerp(self, end, weight)
+    if self.size <= BLOCK and abs(weight) < 0.5:
+        np.add(self, np.multiply(np.subtract(end, self), weight), out=self)
+        return
+    in_blocks(_lerp_body(weight), self, (self, end), 1)
 
 
 @kernel("lerp.Tensor")

@@ -21,6 +21,7 @@ _INT64 = np.dtype(np.int64)
 _FLOAT16 = np.dtype(np.float16)
 _multiply_reduce: Any = np.multiply.reduce
 _UINT8 = np.dtype(np.uint8)
+_LARGE = 4096  # elements
 
 
 def axes_of(dim: Any, ndim: int) -> Axes:
@@ -90,7 +91,22 @@ def _prod(self: np.ndarray, axis: int | None, keepdim: bool, dtype: dt.dtype | N
     if self.dtype == _FLOAT16:
         return contiguous(_multiply_reduce(self, axis, np.float32, None, keepdim)).astype(_FLOAT16)
     wide = self.dtype if dtype is not None or self.dtype.kind in "fc" else _INT64
+    if self.dtype.kind == "f" and self.size > _LARGE and self.ndim > 1 and axis in (-1, self.ndim - 1):
+        self = _folded(self)
     return contiguous(_multiply_reduce(self, axis, wide, None, keepdim))
+
+
+def _folded(array: np.ndarray) -> np.ndarray:
+    """Rows with the same product and at most 16 elements: halves are multiplied with each other, where numpy's product
+    of a row waits for each multiplication in turn.
+    """
+    while (n := array.shape[-1]) > 16:
+        half = n // 2
+        product = np.multiply(array[..., :half], array[..., half : 2 * half])
+        if n % 2:
+            product[..., :1] *= array[..., -1:]
+        array = product
+    return array
 
 
 @kernel("prod")
