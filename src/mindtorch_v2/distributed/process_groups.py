@@ -14,6 +14,13 @@ from ._mpi import HOW_TO_INSTALL, forget_shared_memory, is_installed, mpi
 default_pg_timeout = timedelta(minutes=30)
 
 
+class _DefaultBackends:
+    """What carries the tensors of each device, as an attribute of a class. Devices are looked up when it is read."""
+
+    def __get__(self, instance: Any, owner: type) -> dict[str, str]:
+        return {"cpu": "gloo", **{b.name: b.engines[0] for b in all_backends() if b.engines}}
+
+
 class Backend(str):
     """The name of an engine. `mpi` and `gloo` both stand for MPI, which serves tensors of the CPU; a device may have an
     engine of its own."""
@@ -25,7 +32,7 @@ class Backend(str):
     MPI = "mpi"
     XCCL = "xccl"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
-    default_device_backend_map = {"cpu": GLOO, **{b.name: b.engines[0] for b in all_backends() if b.engines}}
+    default_device_backend_map = _DefaultBackends()
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):

@@ -8,7 +8,9 @@ from .. import _accelerators
 from .._dispatch import aten
 from .._dtype import float32, get_default_dtype
 from .._python.creation import tensor
-from .._tensor import Tensor
+from .._tensor import Parameter, Tensor
+
+_PLAIN = (Tensor, Parameter)
 
 
 def _capturable() -> list[str]:
@@ -81,7 +83,7 @@ def gradients(group: dict[str, Any], also: str = "") -> tuple[list[Tensor], list
     params = [p for p in group["params"] if p._grad is not None]
     if group["differentiable"] or group.get("capturable") or group.get("fused"):
         check_flags(group, params, also)
-    return params, [p._grad for p in params]
+    return params, [p._grad if type(p) in _PLAIN else p.grad for p in params]  # a DTensor's grad is one, too
 
 
 def as_real(*tensors: Tensor) -> list[Tensor]:
