@@ -162,14 +162,16 @@ def from_numpy(array: Any) -> Tensor:
             "given numpy array has byte order different from the native byte order. Conversion between byte orders "
             "is currently not supported."
         )
-    if any(s < 0 for s in array.strides):
+    strides = array.strides
+    if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
     kind = dt.from_numpy(array.dtype)
-    if any(s % array.itemsize for s in array.strides):
+    item = array.itemsize
+    if any([s % item for s in strides]):  # noqa: C419 - a list is quicker
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
             "memory."
@@ -188,14 +190,21 @@ def from_numpy(array: Any) -> Tensor:
     return made
 
 
+class _Window:
+    """Part of an array's memory, as numpy reads it from an object that is no array: a chain of views ends here."""
+
+    def __init__(self, array: np.ndarray, extent: int) -> None:
+        self.__array_interface__ = {**array.__array_interface__, "shape": (extent,), "strides": None}
+        self.base = array
+
+
 def _own_storage(array: np.ndarray) -> np.ndarray:
     """The same elements, over memory that begins with the first and ends with the last of them: what the array is a
     view of does not belong to the tensor's storage.
     """
     item = array.itemsize
-    extent = storage_extent(array.shape, [s // item for s in array.strides])
-    memory = np.lib.stride_tricks.as_strided(array, (extent,), (item,), writeable=array.flags.writeable)
-    return np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+    extent = array.size if array.flags.c_contiguous else storage_extent(array.shape, [s // item for s in array.strides])
+    return np.ndarray(array.shape, array.dtype, np.asarray(_Window(array, extent)), 0, array.strides)
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

@@ -32,6 +32,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         view = _slice(self, 0, key)
         return view if view is not self else aten.alias(self)
+    if key.__class__ is Tensor and _is_only_index(self, key):
+        return aten.index(self, [key])
     view, indices, changed = _apply_basic(self, _as_tuple(key))
     if indices:
         return aten.index(view, indices)
@@ -168,6 +170,13 @@ def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any],
     """Applies the parts that are views; returns the view, the list of index tensors (empty if none) and whether it
     changed.
     """
+    for item in key:
+        if item.__class__ is not int and item.__class__ is not slice:
+            break
+    else:
+        if len(key) <= self._array.ndim:
+            view = _narrowed(self, key)
+            return view, [], view is not self
     items = [_as_index(item) for item in key]
     used = sum(map(_consumes, items))
     if used > self.dim():
@@ -195,6 +204,24 @@ def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any],
             tensors[dim] = item
             dim += _consumes(item)
     return view, _index_list(tensors), changed
+
+
+def _narrowed(view: Tensor, key: tuple[Any, ...]) -> Tensor:
+    """What numbers and slices alone, one for each of the first dimensions, leave of a tensor; itself if all of it."""
+    dim = 0
+    for item in key:
+        if item.__class__ is int:
+            view = select(view, dim, item)
+        else:
+            view = _slice(view, dim, item)
+            dim += 1
+    return view
+
+
+def _is_only_index(self: Tensor, key: Tensor) -> bool:
+    """Whether a key is a mask or a tensor of positions that fits, and no number in disguise."""
+    ndim = key._array.ndim
+    return ndim > 0 and key.dtype.category < 2 and self._array.ndim >= (ndim if _is_mask(key) else 1)
 
 
 def _whole(value: Any) -> int:

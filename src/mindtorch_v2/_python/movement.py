@@ -88,7 +88,10 @@ def to(self: Tensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> Te
     """
     if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype and memory_format is None:
         return _to_dtype(self, args[0])
-    device, dtype, non_blocking, copy = _parse_to(args, **kwargs)
+    if len(args) == 1 and not kwargs and args[0].__class__ is _device.device:
+        device, dtype, non_blocking, copy = args[0], None, False, False
+    else:
+        device, dtype, non_blocking, copy = _parse_to(args, **kwargs)
     if device is None and dtype is not None:
         return _to_dtype(self, dtype, non_blocking, copy, memory_format)
     return _to_layout(

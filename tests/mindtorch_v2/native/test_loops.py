@@ -119,10 +119,38 @@ def test_in_place_of_what_is_read(name: str) -> None:
     whole = torch.arange(1.0, 33.0).reshape(4, 8)
     _check_in_place(name, whole[1], whole[2])
     _check_in_place(name, torch.tensor([]), torch.tensor([]))
-    with pytest.warns(UserWarning, match="not writable"):
-        fixed = torch.from_numpy(np.broadcast_to(np.float32(1), (3,)))
-    with pytest.raises((RuntimeError, ValueError)):
-        aten.overload(name)(fixed, torch.ones(3))
+    own = np.ones(3, np.float32)
+    own.flags.writeable = False
+    for array in (np.broadcast_to(np.float32(1), (3,)), own):
+        with pytest.warns(UserWarning, match="not writable"):
+            fixed = torch.from_numpy(array)
+        for other in (torch.full((3,), 2.0), 2.0):
+            with pytest.raises((RuntimeError, ValueError)):
+                aten.overload(name)(fixed, other)
+        assert fixed.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("number", [2, -3, 0, 2**53 + 1, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("name", ["add.Tensor", "sub.Tensor", "mul.Tensor", "eq.Scalar", "lt.Scalar", "ge.Scalar"])
+def test_whole_numbers(name: str, number: int) -> None:
+    values = torch.from_numpy(_values(np.int64)[0].copy())
+    _check(name, values, number)
+    assert aten.overload(name)(values, number).dtype is (torch.bool if name.endswith("Scalar") else torch.int64)
+    if not name.endswith("Scalar"):
+        _check_in_place(name.replace(".", "_."), values, number)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32, torch.int64, torch.bool])
+@pytest.mark.parametrize("number", [1, -1, True, 1.5, 2**63])
+def test_numbers_promote_as_in_the_fallback(dtype: Any, number: Any) -> None:
+    """Whichever way a call goes, the type of its result is that of `result_type`."""
+    values = torch.tensor([0, 1, 3]).to(dtype)
+    try:
+        made = values + number
+    except (RuntimeError, OverflowError):
+        assert number == 2**63
+        return
+    assert made.dtype is torch.result_type(values, number)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])

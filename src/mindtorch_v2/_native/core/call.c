@@ -104,6 +104,22 @@ static int read_arguments(const Call *call, Arguments *arguments)
 }
 
 /* --- which kernel */
+/* Whether the numbers among the operands leave 64-bit integers what they are. */
+static bool fits_whole_numbers(const Call *call, const Arguments *arguments)
+{
+    const ArrayFields *lead = fields_of(arguments->array[call->lead]);
+    int overflow = !lead || !is_int64(lead);
+    for (int i = 0; i < call->count && !overflow; i++) {
+        PyObject *value = arguments->bound[i];
+        if (call->params[i].kind != ARGUMENT_NUMBER || is_tensor(value))
+            continue;
+        if (!PyLong_CheckExact(value))
+            return false;
+        PyLong_AsLongLongAndOverflow(value, &overflow);
+    }
+    return !overflow;
+}
+
 /* Whether the kernel can take the arrays as they are: nothing is to be cast. */
 static bool types_fit(const Call *call, const Arguments *arguments)
 {
@@ -116,7 +132,8 @@ static bool types_fit(const Call *call, const Arguments *arguments)
         if (call->casting >> i & 1 && is_tensor(arguments->bound[i])
             && ((const Tensor *)arguments->bound[i])->dtype != lead)
             return false;
-    return !(call->wants_inexact || arguments->has_number) || is_inexact(lead);
+    return is_inexact(lead)
+           || (!call->wants_inexact && (!arguments->has_number || fits_whole_numbers(call, arguments)));
 }
 
 static bool takes_arrays(const Call *call, const Arguments *arguments, long device)

@@ -188,6 +188,12 @@ static int type_id(const ArrayFields *fields)
     return descr->byteorder == '=' || descr->byteorder == '|' ? descr->type_num : -1;
 }
 
+bool is_int64(const ArrayFields *fields)
+{
+    int type = type_id(fields);
+    return (type == LONG_ID || type == LONG_LONG_ID) && sizeof(long) == 8;
+}
+
 static Body *body_of(const Loop *loop, int type)
 {
     if (type == FLOAT_ID)
@@ -210,13 +216,23 @@ static bool same_shape(const ArrayFields *a, const ArrayFields *b)
 typedef union {
     float of_float;
     double of_double;
+    Whole of_long;
 } Number;
 
-/* A Python number as an element of a floating type; whole numbers only where each type that lies between holds them
- * exactly. */
+static bool read_whole(PyObject *value, Number *number)
+{
+    int overflow;
+    number->of_long = PyLong_CheckExact(value) ? (Whole)PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
+    return PyLong_CheckExact(value) && !overflow;
+}
+
+/* A Python number as an element of the type; whole numbers as floating ones only where each type that lies between
+ * holds them exactly. */
 static bool read_number(PyObject *value, int type, Number *number)
 {
     double read;
+    if (type == LONG_ID || type == LONG_LONG_ID)
+        return read_whole(value, number);
     if (PyFloat_CheckExact(value))
         read = PyFloat_AS_DOUBLE(value);
     else if (!PyLong_CheckExact(value))
@@ -283,6 +299,8 @@ static Body *fitting_body(const Call *call, const Arguments *arguments, const Lo
     Body *body = body_of(loop, type);
     if (!body || !rest_is_unset(call, arguments, loop->operands))
         return NULL;
+    if (loop->gives == GIVES_FIRST && !(a->flags & ARRAY_WRITEABLE))
+        return NULL; /* the kernel says so */
     *found = (Operands){.a = a};
     if (loop->operands == 2)
         return pair_operands(loop, arguments->array[0], arguments->array[1], type, found) ? body : NULL;

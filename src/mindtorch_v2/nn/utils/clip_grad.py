@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from ... import _observer
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch import aten
 from ..._tensor import PART_NAME, Tensor
@@ -16,10 +17,18 @@ __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_
 
 
 def _by_device_and_type(tensors: list[Tensor]) -> list[list[Tensor]]:
+    device, dtype = (tensors[0].device, tensors[0].dtype) if tensors else (None, None)
+    if tensors and all([t.dtype is dtype and t.device is device for t in tensors]):  # noqa: C419 - a list is quicker
+        return [tensors]
     groups: dict[Any, list[Tensor]] = defaultdict(list)
     for t in tensors:
         groups[t.device, t.dtype].append(t)
     return list(groups.values())
+
+
+def _on(t: Tensor, device: Any) -> Tensor:
+    """The tensor on a device; a profile lists the conversion, needed or not."""
+    return t if t.device is device and _observer.active is None else t.to(device)
 
 
 def _as_list(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -64,7 +73,7 @@ def get_total_norm(
         norms.extend(whole_norms(parts, norm_type))
     norms = [n.full_tensor() if hasattr(n, "full_tensor") else n for n in norms]
     device = tensors[0].device
-    total = aten.linalg_vector_norm(aten.stack([n.to(device) for n in norms]), norm_type)
+    total = aten.linalg_vector_norm(aten.stack([_on(n, device) for n in norms]), norm_type)
     if error_if_nonfinite and bool(aten.logical_or(total.isnan(), total.isinf())):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
@@ -91,7 +100,7 @@ def clip_grads_with_norm_(
         return
     factor = aten.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for group in _by_device_and_type(grads):
-        local = factor.to(group[0].device)
+        local = _on(factor, group[0].device)
         if foreach is None or foreach:
             aten._foreach_mul_(group, local)
         else:
