@@ -11,7 +11,7 @@ import numpy as np
 
 from ..store.event_store import EventStore
 from .diff_features import CallPath, Features
-from .disturbance import disturbance
+from .disturbance import disturbance, interruption
 from .effort import efforts_of
 from .statistics import Comparison, Difference, compare, compare_effort, compare_whole
 
@@ -80,7 +80,7 @@ def diff(before: EventStore | Features, after: EventStore | Features, adjust: bo
     matrix_a, matrix_b = (np.stack([pair[side] for _, _, pair in columns], 1) for side in (0, 1))
     shared = np.array([kind == "operator" and pair[0].any() and pair[1].any() for kind, _, pair in columns])
     disturbed = disturbance(a), disturbance(b)
-    compared = compare(matrix_a, matrix_b, shared, adjust, seed, disturbed)
+    compared = compare(matrix_a, matrix_b, shared, adjust, seed, disturbed, max(interruption(a), interruption(b)))
     rows = [
         _row(kind, name, d, compared, float(np.median(a.times)))
         for (kind, name, _), d in zip(columns, compared.differences)

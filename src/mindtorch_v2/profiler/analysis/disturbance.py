@@ -21,9 +21,16 @@ def disturbance(run: Features) -> float:
     are compared with its quicker ones."""
     load = run.store.metadata.machine_load
     if DELAY in load and OTHERS in load:
-        interrupted = load.get(SLICES, 0.0) >= _FEW * len(run.times)
-        return (1 + load[OTHERS]) / (max(1 - load[DELAY], _LEAST_RUNNING) if interrupted else 1.0)
+        return (1 + load[OTHERS]) * interruption(run)
     return _drift(run.times)
+
+
+def interruption(run: Features) -> float:
+    """How many times as long its steps may be because the thread was not let run in the midst of them: waits that are
+    in the steps, but in few of their parts. 1 where too few steps were interrupted to move the median."""
+    load = run.store.metadata.machine_load
+    is_known = DELAY in load and load.get(SLICES, 0.0) >= _FEW * len(run.times)
+    return 1 / max(1 - load[DELAY], _LEAST_RUNNING) if is_known else 1.0
 
 
 def _drift(times: np.ndarray) -> float:

@@ -114,10 +114,12 @@ def compare(
     adjust: bool = True,
     seed: int = 0,
     disturbance: tuple[float, float] = (1.0, 1.0),
+    interruption: float = 1.0,
 ) -> Comparison:
     """Compares columns of times, one row per step. `parts` is the mask of columns that are parts of the program
     which both runs share, and which do not contain each other; column 0 is the whole step. `disturbance` is as in
-    `compare_whole`; where the common factor is taken out, little of it is left in the step.
+    `compare_whole`; where the common factor is taken out, little of it is left in the step. The exception are waits in
+    the midst of steps, which are in few of the parts: they may make steps `interruption` times as long.
     """
     generator = np.random.default_rng(seed)
     middles = np.median(before, 0), np.median(after, 0)
@@ -133,7 +135,7 @@ def compare(
     # A machine that stalls now and then moves medians, but not the quicker steps: a change of the program moves both.
     quick_low, quick_high = _interval(before, after, useful if adjust else None, _QUICK, generator)
     margin = max(_noise(ratio, useful), _SMALLEST_EFFECT) - _SMALLEST_EFFECT if adjust else 0.0
-    uneven = _UNEVEN * (max(disturbance) - 1) if adjust else 0.0
+    uneven = max(_UNEVEN * (max(disturbance) - 1), interruption - 1) if adjust else interruption - 1
     # of many parts some would differ by chance
     margins = np.where(np.arange(len(ratio)) == 0, margin + uneven, 2 * margin)
     # no part can lose more than all of its time, so 0 is the least a ratio can be

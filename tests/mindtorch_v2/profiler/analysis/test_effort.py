@@ -101,3 +101,20 @@ def test_runs_without_readings_are_judged_by_how_busy_the_machine_was():
     before, after = (run(i, factor=1 + i / 4).with_metadata(speed=()) for i in range(2))
     found = diff(before, after)
     assert found.alike == "no evidence" and any("larger than that" in note for note in found.notes)
+
+
+def test_waits_in_the_midst_of_long_steps_are_not_the_programs():
+    """A machine that interrupts every step of one run: the step is eight times as long, its operators are not."""
+    calm = run(0).with_metadata(machine_load={"others": 0.5, "delay": 0.01, "slices": 20.0})
+    store = run(1, steps=60)
+    is_step = store.kind == Kind.STEP
+    shift = np.cumsum(np.where(is_step, 3_000_000, 0)) - np.where(is_step, 3_000_000, 0)
+    later = {"start_ns": store.start_ns + shift, "end_ns": store.end_ns + shift + np.where(is_step, 3_000_000, 0)}
+    steps = np.searchsorted(np.sort(store.start_ns[is_step]), [one[0] for one in store.metadata.speed])
+    speed = [(t + 3_000_000 * int(k), w, p) for (t, w, p), k in zip(store.metadata.speed, steps)]
+    waited = store.replaced({**store.columns, **later}).with_metadata(
+        speed=tuple(speed), machine_load={"others": 0.5, "delay": 0.9, "slices": 600.0}
+    )
+    found = diff(calm, waited)
+    assert np.median(Features(waited).times) > 7 * np.median(Features(calm).times)
+    assert found.verdict == found.alike == "no evidence" and check(found, RULES) == []
