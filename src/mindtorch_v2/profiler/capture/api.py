@@ -57,13 +57,18 @@ def flight_recorder(
         float(seconds), where, int(max_events), float(overhead), float(slow_step), float(watchdog), int(max_dumps),
         bool(record_shapes), bool(profile_memory), bool(with_stack), bool(with_modules),
     )  # fmt: skip
-    made = flight.start(settings)
-    if made.settings != settings:
-        warnings.warn(
-            f"a flight recorder is on already and stays as it is ({made.settings}); stop() it first to have another",
-            stacklevel=2,
-        )
-    return made
+    before = flight.current()
+    try:
+        made = flight.start(settings)
+        if made.settings != settings:
+            text = f"a flight recorder is on already and stays as it is ({made.settings})"
+            warnings.warn(f"{text}; stop() it first to have another", stacklevel=2)
+        return made
+    except BaseException:  # an interrupt that comes when it has begun: nobody has it yet, so that nobody could stop it
+        begun = flight.current()
+        if before is None and begun is not None:
+            begun.stop()
+        raise
 
 
 def listen(

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.modes import call_locked
+from ..._guarded import guarded
 from ...optim import optimizer as optimizers
 from ..record import clock
 from ..record.continuous import ContinuousSession, can_split, is_crowded
@@ -81,6 +82,7 @@ class FlightRecorder:
         self.running = False
 
     # --- on and off ---------------------------------------------------------------------------------------------------
+    @guarded("_end")
     def start(self, with_thread: bool = True) -> None:
         """Begins to record. Without a thread, whoever calls `look` now and then does its work."""
         self._folder.create()
@@ -98,26 +100,41 @@ class FlightRecorder:
         if self._folder.error is not None:
             _say(f"segments are not kept on disk: {self._folder.error}")
 
+    @guarded("_end")
     def stop(self) -> None:
         """Ends recording for good. What was dumped stays; the segments on disk are removed."""
-        if not self.running or os.getpid() != self.pid:
+        if self.running:
+            self._end()
+
+    def _end(self) -> None:
+        """Ends whatever has begun. Where that was interrupted, the next call goes on with it."""
+        if os.getpid() != self.pid:
             return
         self.running = False
-        self._wake()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-        optimizers.on_step.remove(self._steps.end_step)
+        thread = self._thread
+        if thread is not None and thread.ident is not None and thread is not threading.current_thread():
+            self._wake()
+            thread.join()
+        call_locked(self._lock, self._pause)
+        self._let_go()
+        self._folder.remove()
+
+    def _let_go(self) -> None:
+        """Takes back whatever tells this recorder of something."""
+        if self._steps.end_step in optimizers.on_step:
+            optimizers.on_step.remove(self._steps.end_step)
         self._exceptions.remove()
         for pipe in self._signals:
             pipe.close()
-        call_locked(self._lock, self._pause)
-        os.close(self._wake_read)
-        os.close(self._wake_write)
-        self._folder.remove()
+        ends, self._wake_read, self._wake_write = (self._wake_read, self._wake_write), -1, -1
+        for end in (end for end in ends if end >= 0):
+            os.close(end)
 
+    @guarded("_end")
     def __enter__(self) -> FlightRecorder:
         return self
 
+    @guarded("_end")
     def __exit__(self, *exc: object) -> None:
         self.stop()
 
@@ -125,12 +142,7 @@ class FlightRecorder:
         """In a forked child: the recorder goes on in the parent only, and signals are the child's own again."""
         self.running = False
         self._session = None
-        self._exceptions.remove()
-        optimizers.on_step.remove(self._steps.end_step)
-        for pipe in self._signals:
-            pipe.close()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        self._let_go()
 
     # --- segments -----------------------------------------------------------------------------------------------------
     def _begin(self) -> None:
@@ -144,9 +156,11 @@ class FlightRecorder:
         self._steps.turn_ns = now_ns + self._pace.probe_ns
 
     def _pause(self) -> None:
-        session, self._session = self._session, None
+        session = self._session
         if session is not None:
-            self._keep(session.finish())
+            recording = session.finish()  # interrupted, it is finished by the next call
+            self._session = None
+            self._keep(recording)
 
     def _split(self) -> None:
         """The next segment begins; it is a continuation of this one where that is possible."""
@@ -338,9 +352,8 @@ def _stacks() -> list[dict[str, Any]]:
     found = []
     for ident, frame in sys._current_frames().items():
         if names.get(ident) != THREAD_NAME:
-            lines = [
-                f"{f.filename}({f.lineno}): {f.name}" for f in reversed(traceback.extract_stack(frame, _STACK_FRAMES))
-            ]
+            calls = reversed(traceback.extract_stack(frame, _STACK_FRAMES))
+            lines = [f"{f.filename}({f.lineno}): {f.name}" for f in calls]
             found.append({"name": names.get(ident, f"thread {ident}"), "stack": lines})
     return found
 
@@ -366,8 +379,8 @@ def start(settings: FlightSettings, pace: Pace | None = None) -> FlightRecorder:
     if running is not None:
         return running
     _current = FlightRecorder(settings, pace)
-    _current.start()
     atexit.register(_stop_at_exit, weakref.ref(_current))
+    _current.start()
     return _current
 
 

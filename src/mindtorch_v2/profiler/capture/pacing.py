@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from ..._guarded import guarded
 from ..record.recorder import recorder
 from ..record.session import Session
 
@@ -44,15 +45,26 @@ class Pace:
 
 def measured_event_ns() -> float:
     """What one event costs on this machine, in nanoseconds; takes about a millisecond."""
-    from ..record.descriptions import Options
+    return max(_Probe().best_scope_ns() * _OPERATOR_FACTOR, 1.0)
 
-    session = Session(Options(), warming=True)
-    session.start()
-    try:
+
+class _Probe:
+    """A window in which events are made to see what they cost; whatever ends the measurement, it is gone."""
+
+    def __init__(self) -> None:
+        from ..record.descriptions import Options
+
+        self._session = Session(Options(), warming=True)
+
+    @guarded("_end")
+    def best_scope_ns(self) -> float:
+        self._session.start()
         best = min(_scope_ns() for _ in range(5))
-    finally:
-        session.discard()
-    return max(best * _OPERATOR_FACTOR, 1.0)
+        self._end()
+        return best
+
+    def _end(self) -> None:
+        self._session.discard()
 
 
 def _scope_ns(count: int = 100) -> float:

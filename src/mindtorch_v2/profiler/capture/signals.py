@@ -71,7 +71,7 @@ class SignalPipe:
         self._close_pipe()
 
     def _close_pipe(self) -> None:
-        for fd in (self.fd, self._write):
+        ends, self.fd, self._write = (self.fd, self._write), -1, -1  # closed once, even if an interrupt comes between
+        for fd in ends:
             if fd >= 0:
                 os.close(fd)
-        self.fd = self._write = -1
