@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -222,3 +223,18 @@ def test_take_gather_and_scatter_along_a_dimension(data: Any, shape: tuple[int, 
         ),
         want,
     )
+
+
+def test_true_and_false_alone_are_no_masks() -> None:
+    x = torch.zeros(2, dtype=torch.int64)
+    x[True] = torch.tensor(1.5)
+    assert x.tolist() == [1, 1]
+    x[False] = torch.ones(7)  # nothing is written, so nothing is checked
+    assert x.tolist() == [1, 1]
+    x[True, :] = 9
+    x[False, :] = 8
+    assert x.tolist() == [9, 9]
+    with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes match"):
+        x[True, :] = torch.tensor(1.5)
+    x[torch.tensor([True, False])] = torch.tensor(1.5)  # one element is cast for a mask
+    assert x.tolist() == [1, 9]

@@ -46,9 +46,14 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = _number(self, value)
-    view, indices, _ = _apply_basic(self, _as_tuple(key))
+    if key is False:
+        return
+    # True alone is a new dimension; in a tuple it is a mask
+    items = _as_tuple(None if key is True else key)
+    view, indices, _ = _apply_basic(self, items)
     if indices:
-        aten.index_put_(view, indices, _source(value, self, indices), False)
+        casts = not any(item.__class__ is bool for item in items)
+        aten.index_put_(view, indices, _source(value, self, indices, casts), False)
     elif isinstance(value, Tensor):
         aten.copy_(view, _expand_value(value, view))
     else:
@@ -72,12 +77,14 @@ def _number(target: Tensor, value: Any) -> Any:
     return value
 
 
-def _source(value: Any, target: Tensor, indices: list[Any]) -> Tensor:
-    """What is to be written, as a tensor of the target's type."""
+def _source(value: Any, target: Tensor, indices: list[Any], casts: bool) -> Tensor:
+    """What is to be written, as a tensor of the target's type; `casts`: one element, for a single mask, is cast."""
     if not isinstance(value, Tensor):
         return aten.fill_(aten.new_empty(target, ()), value)
-    single_mask = sum(i is not None for i in indices) == 1 and any(
-        i is not None and i.dtype.category == 0 for i in indices
+    single_mask = (
+        casts
+        and sum(i is not None for i in indices) == 1
+        and any(i is not None and i.dtype.category == 0 for i in indices)
     )
     if value.dtype is target.dtype:
         return value

@@ -53,6 +53,36 @@ class StorageType:
         self.name, self.dtype = name, STORAGE_DTYPES[name]
 
 
+# Modules of this package whose classes PyTorch has in one other module.
+_ELSEWHERE = {
+    "nn._uninitialized": "nn.parameter",
+    "nn.modules.attention": "nn.modules.activation",
+    "nn.modules.parameter_containers": "nn.modules.container",
+    "nn.utils._orthogonal": "nn.utils.parametrizations",
+    "optim._composed_schedules": "optim.lr_scheduler",
+    "optim._plateau": "optim.lr_scheduler",
+    "optim._scheduler": "optim.lr_scheduler",
+    "optim._simple_schedules": "optim.lr_scheduler",
+    "optim.adafactor": "optim",
+    "optim.muon": "optim",
+    "distributions._bounds": "distributions.constraints",
+    "distributions._transform": "distributions.transforms",
+    "distributions._transforms_of_arrays": "distributions.transforms",
+    "distributions._transforms_of_numbers": "distributions.transforms",
+}
+_LAZY = {"Linear": "linear", "Conv": "conv", "BatchNorm": "batchnorm", "InstanceNorm": "instancenorm"}
+
+
+def home(module: str, name: str) -> str:
+    """PyTorch's path of the module that has the class or function `name` of this package's `module`."""
+    below = module.removeprefix(OWN_ROOT + ".")
+    if below == "nn.modules._lazy_layers":
+        return next(f"torch.nn.modules.{at}" for start, at in _LAZY.items() if name.startswith("Lazy" + start))
+    if below in ("optim.adam", "optim.adaptive", "optim.averaging"):  # there every optimizer has a module of its own
+        return f"torch.optim.{name.lower()}"
+    return foreign_module(f"{OWN_ROOT}.{_ELSEWHERE.get(below, below)}" if below != module else module)
+
+
 def foreign_module(module: str) -> str:
     """This package's module path as PyTorch spells it."""
     if module == OWN_ROOT or module.startswith(OWN_ROOT + "."):

@@ -16,7 +16,7 @@ from .._keys import ACCELERATORS, CPU, DEVICES
 from .._shape import Size
 from .._storage import root_array
 from .._tensor import Parameter, Tensor, layout, sparse_coo, strided, wrap
-from .names import STORAGE_NAMES, Name, foreign_module
+from .names import STORAGE_NAMES, Name, foreign_module, home
 
 _REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_TENSOR_OF_TYPE = Name("torch._utils", "_rebuild_tensor_v3")  # for types that have no storage class
@@ -52,7 +52,8 @@ class CheckpointPickler(_PythonPickler):
     def save_global(self, obj: Any, name: str | None = None) -> None:
         module = getattr(obj, "__module__", None) or ""
         if foreign_module(module) != module:
-            self._write_global(foreign_module(module), str(getattr(obj, "__qualname__", name)))
+            name = str(getattr(obj, "__qualname__", name))
+            self._write_global(home(module, name), name)
             self.memoize(obj)
         else:
             super().save_global(obj, name)

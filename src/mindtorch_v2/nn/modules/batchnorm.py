@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ..._python.creation import tensor
 from ..._tensor import Parameter, Tensor
 from ...autograd import grad_mode
@@ -259,3 +260,8 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return made
+
+
+# PyTorch has these here, and pickles of its modules say so.
+_ELSEWHERE = ("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d")
+__getattr__, __dir__ = _lazy_parts(__name__, names=dict.fromkeys(_ELSEWHERE, "nn.modules._lazy_layers"))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from .module import Module, _addindent
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
@@ -299,3 +300,8 @@ def _pairs(given: Any, who: str) -> Iterator[tuple[str, Any]]:
         if len(pair) != 2:
             raise ValueError(f"{what} update sequence element #{i} has length {len(pair)}; 2 is required")
         yield pair
+
+
+# PyTorch has these here, and pickles of its modules say so.
+_ELSEWHERE = ("ParameterList", "ParameterDict")
+__getattr__, __dir__ = _lazy_parts(__name__, names=dict.fromkeys(_ELSEWHERE, "nn.modules.parameter_containers"))

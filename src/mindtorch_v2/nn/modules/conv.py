@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from ..._dispatch import aten
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ..._tensor import Parameter, Tensor
 from .. import functional as F
 from .. import init
@@ -323,3 +324,15 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     _n = 3
+
+
+# PyTorch has these here, and pickles of its modules say so.
+_ELSEWHERE = (
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+)
+__getattr__, __dir__ = _lazy_parts(__name__, names=dict.fromkeys(_ELSEWHERE, "nn.modules._lazy_layers"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ..._tensor import Tensor
 from .. import functional as F
 from .batchnorm import _NormBase
@@ -93,3 +94,8 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
     _unbatched_dims = 4
+
+
+# PyTorch has these here, and pickles of its modules say so.
+_ELSEWHERE = ("LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d")
+__getattr__, __dir__ = _lazy_parts(__name__, names=dict.fromkeys(_ELSEWHERE, "nn.modules._lazy_layers"))

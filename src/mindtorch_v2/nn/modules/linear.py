@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..._dispatch import aten
+from ..._lazy_parts import lazy_parts as _lazy_parts
 from ..._tensor import Parameter, Tensor
 from .. import functional as F
 from .. import init
@@ -122,3 +123,8 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
+
+
+# PyTorch has these here, and pickles of its modules say so.
+_ELSEWHERE = ("LazyLinear",)
+__getattr__, __dir__ = _lazy_parts(__name__, names=dict.fromkeys(_ELSEWHERE, "nn.modules._lazy_layers"))

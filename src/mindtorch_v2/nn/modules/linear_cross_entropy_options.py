@@ -10,7 +10,7 @@ from ... import _dtype as dt
 __all__ = ["LinearCrossEntropyOptions"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LinearCrossEntropyOptions:
     """PyTorch's settings of a linear_cross_entropy in pieces of the batch. They are checked and kept; here the batch is
     taken as a whole, which gives the same loss."""
