@@ -20,6 +20,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, Any
 
 try:
@@ -31,14 +32,6 @@ Path = str | os.PathLike[str]
 
 _SUFFIX = ".mttmp"
 _KEPT_OF_NAME = 40  # characters of the target's name in that of the temporary file: both must fit into 255 bytes
-_FLAGS = (
-    os.O_RDWR
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _LOOK_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -108,23 +101,20 @@ def _directly(path: Any, seekable: bool) -> Iterator[IO[bytes]]:
 def _replace_file(target: str, replaced: os.stat_result | None, sync: bool) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     _remove_leftovers(folder, name)
-    temporary, handle = _create_file(folder, name, replaced)
-    try:
-        with os.fdopen(handle, "wb") as out:
+    with _create_file(folder, name, replaced) as out:
+        try:
             if replaced is not None:
-                _pass_on(handle, replaced)
+                _pass_on(out.fileno(), replaced)
             yield out
             out.flush()
             if sync and replaced is not None:
-                os.fsync(handle)
-            if fcntl is not None:
-                os.replace(temporary, target)  # while the lock is held: until then it is not a leftover
-        if fcntl is None:
-            os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):  # what is reported is why writing failed, not that cleaning up did
-            os.unlink(temporary)
-        raise
+                os.fsync(out.fileno())
+            if fcntl is None:
+                out.close()
+            os.replace(out.name, target)  # while the lock is held: until then it is not a leftover
+        except BaseException:
+            _forget(out.name)
+            raise
 
 
 # ---- temporary files
@@ -140,18 +130,28 @@ def _prefix(name: str) -> str:
     return f".{name[:_KEPT_OF_NAME]}."
 
 
-def _create_file(folder: str, name: str, replaced: os.stat_result | None) -> tuple[str, int]:
-    """A new locked file: its path and its handle."""
+def _create_file(folder: str, name: str, replaced: os.stat_result | None) -> IO[bytes]:
+    """A new locked file. The object owns the handle from the first, so that it is closed, and the file at the latest
+    removed by the next write, wherever an interrupt comes.
+    """
+    mode = 0o666 if replaced is None else 0o600  # nobody else looks into a private file's successor
     while True:
         path = os.path.join(folder, _prefix(name) + _token() + _SUFFIX)
         try:
-            # nobody else looks into a private file's successor
-            handle = os.open(path, _FLAGS, 0o666 if replaced is None else 0o600)
+            made = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115 - the caller's `with` closes it
+            if _is_held(made.fileno(), path):
+                return made
+            made.close()
         except FileExistsError:
             continue
-        if _is_held(handle, path):
-            return path, handle
-        os.close(handle)
+        except BaseException:
+            _forget(path)
+            raise
+
+
+def _forget(path: str) -> None:
+    with contextlib.suppress(OSError):  # what is reported is why writing failed, not that cleaning up did
+        os.unlink(path)
 
 
 def _is_held(handle: int, path: str) -> bool:
