@@ -145,6 +145,9 @@ def _command(
         **_log_environment(options, parser),
         "PYTHONUNBUFFERED": "1",
     }
+    if open_mpi:  # which otherwise kills processes one second after the end of the job, while they save their profiles
+        for prefix in ("OMPI_MCA", "PRTE_MCA"):
+            environment.setdefault(f"{prefix}_odls_base_sigkill_timeout", str(int(_supervisor.GRACE_S) + 2))
     if per_node > 1:
         environment.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // per_node)))
     return [*command, *_runner(options, directory), options.program, *options.arguments], environment

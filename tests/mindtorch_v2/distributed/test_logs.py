@@ -76,3 +76,14 @@ def test_options_that_cannot_be_followed(
     with pytest.raises(SystemExit):
         run.main([*options, "a.py"])
     assert message in capsys.readouterr().err
+
+
+def test_open_mpi_leaves_processes_the_time_to_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "is_installed", lambda: True)
+    for text, expected in (("mpiexec (OpenRTE) 4.1.4", "12"), ("HYDRA build details", None)):
+        mpiexec = tmp_path / "mpiexec"
+        mpiexec.write_text(f"#!/bin/sh\necho '{text}'\n")
+        mpiexec.chmod(0o755)
+        parser = run._parser()
+        _, environment = run._command(parser.parse_args(["--mpiexec", str(mpiexec), "a.py"]), parser, str(tmp_path))
+        assert environment.get("OMPI_MCA_odls_base_sigkill_timeout") == expected
