@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import io
 import pickletools
@@ -60,3 +61,13 @@ def test_what_was_written_is_read(kind: type) -> None:
 def test_settings_have_the_state_that_pytorch_gives_them() -> None:
     settings = nn.modules.linear_cross_entropy_options.LinearCrossEntropyOptions(batch_chunk_size=2)
     assert settings.__getstate__() == [False, 2, "auto", "auto", None]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_recurrent_layers_have_the_state_that_pytorch_reads(kind: type) -> None:
+    layer = kind(2, 3)
+    state = layer.__getstate__()
+    assert [id(w) for w in state["_flat_weights"]] == [id(p) for p in layer.parameters()]
+    copied = copy.deepcopy(layer)
+    assert "_flat_weights" not in vars(copied)
+    assert torch.equal(copied(torch.ones(1, 2))[0], layer(torch.ones(1, 2))[0])

@@ -7,8 +7,6 @@ Shapes: T steps, N batch, F input size, H hidden size, D directions, K layers. I
 from __future__ import annotations
 
 import math
-import numbers
-import warnings
 from typing import Any
 
 from ..._dispatch import aten
@@ -16,6 +14,7 @@ from ..._tensor import Parameter, Tensor
 from .. import init
 from ..utils.rnn import PackedSequence
 from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from ._rnn_options import check_options
 from .module import Module
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
@@ -24,35 +23,6 @@ for _layer in (RNNCellBase, RNNCell, GRUCell, LSTMCell):
     _layer.__module__ = __name__  # where PyTorch has it, and pickles look for it
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-
-
-def _check_options(
-    input_size: Any, hidden_size: Any, num_layers: int, bias: Any, batch_first: Any, dropout: Any, proj_size: int
-) -> None:
-    if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= float(dropout) <= 1:  # type: ignore[arg-type]
-        raise ValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
-        )
-    if float(dropout) > 0 and num_layers == 1:  # type: ignore[arg-type]
-        warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
-        )
-    for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
-    for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
-        if not isinstance(value, int):
-            raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
-        if value <= 0:
-            raise ValueError(f"{name} must be greater than zero")
-    if num_layers <= 0:
-        raise ValueError("num_layers must be greater than zero")
-    if proj_size < 0:
-        raise ValueError("proj_size should be a positive integer or zero to disable projections")
-    if proj_size >= hidden_size:
-        raise ValueError("proj_size has to be smaller than hidden_size")
 
 
 class RNNBase(Module):
@@ -73,7 +43,7 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
+        check_options(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self.mode = mode
@@ -112,6 +82,12 @@ class RNNBase(Module):
             names.append(f"{name}_l{layer}{suffix}")
             setattr(self, names[-1], Parameter(aten.empty(shape, **options)))
         return names
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_flat_weights": self._flat_weights}  # which PyTorch's modules keep
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
 
     @property
     def _flat_weights(self) -> list[Any]:
