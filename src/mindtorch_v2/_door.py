@@ -21,12 +21,15 @@ OWN = __name__.partition(".")[0]
 FOREIGN = "torch"
 COMPATIBLE_WITH = "2.13.0"  # the PyTorch whose behaviour is followed
 PRESENTED_VERSION = f"{COMPATIBLE_WITH}+mindtorch{__version__}"
-SHIM_FOLDER = pathlib.Path(__file__).parent / "_shim"  # a package `torch` that opens this door
+SHIM_FOLDER = pathlib.Path(__file__).parent / "_shim"  # packages `torch` and `functorch` that open this door
+# Modules beside `torch` that come with PyTorch, and where they stand here.
+BESIDE = {"functorch": f"{OWN}._functorch"}
 
 
 def own_name(foreign: str) -> str:
     """`torch.nn` -> `mindtorch_v2.nn`."""
-    return OWN + foreign[len(FOREIGN) :]
+    first, dot, rest = foreign.partition(".")
+    return BESIDE.get(first, OWN) + dot + rest
 
 
 class _Distribution(importlib.metadata.Distribution):
@@ -58,7 +61,7 @@ class _SameModule(importlib.abc.Loader):
 
 
 class TorchFinder(importlib.abc.MetaPathFinder):
-    """Answers imports of `torch` and what is below it."""
+    """Answers imports of `torch`, of `functorch`, and of what is below them."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -66,7 +69,8 @@ class TorchFinder(importlib.abc.MetaPathFinder):
         """None where the name is not torch's, or this package has no such module: then the import fails as for any
         missing one.
         """
-        if fullname != FOREIGN and not fullname.startswith(FOREIGN + "."):
+        first = fullname.partition(".")[0]
+        if first != FOREIGN and first not in BESIDE:
             return None
         own = own_name(fullname)
         try:

@@ -10,6 +10,7 @@ PRIVATE_MODULES = frozenset(
         "__future__",
         "_custom_ops",
         "_dynamo",
+        "_functorch",
         "_higher_order_ops",
         "_inductor",
         "_jit_internal",

@@ -108,6 +108,25 @@ def test_children_and_pickles(tmp_path):
     assert done.stdout.splitlines() == ["b'[1.0, 1.0]\\n'", "0", "Linear"], done.stderr
 
 
+FUNCTORCH = """
+    import functorch, functorch.experimental
+    from functorch import make_functional
+    import torch
+    assert functorch is torch._functorch and functorch.vmap is torch.func.vmap
+    assert functorch.experimental.hessian is torch.func.hessian
+    print(functorch.vmap(torch.sum)(torch.ones(2, 3)).tolist())
+"""
+
+
+def test_functorch_comes_with_torch(tmp_path):
+    """Through the door, and found by itself where a program started by the script starts another one."""
+    done = run(FUNCTORCH, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "[3.0, 3.0]\n"), done.stderr
+    path = os.pathsep.join([str(SOURCES), str(_door.SHIM_FOLDER)])
+    done = python("-c", textwrap.dedent(FUNCTORCH), path=path)
+    assert (done.returncode, done.stdout) == (0, "[3.0, 3.0]\n"), done.stderr
+
+
 def test_modules_and_code(tmp_path):
     (tmp_path / "job.py").write_text("import sys, torch\nprint(torch.zeros(1).item(), sys.argv[1:])\n")
     done = python("-m", "mindtorch_v2", "-m", "job", "x", cwd=tmp_path)
@@ -138,9 +157,10 @@ def test_a_torch_that_is_imported_already_is_refused(tmp_path):
 
 
 def test_the_shim_is_the_same_in_the_package_and_in_its_wheel():
-    """The wheel called torch holds the file that programs started by the script find."""
-    inside = (_door.SHIM_FOLDER / "torch" / "__init__.py").read_text()
-    assert (ROOT / "packaging" / "torch-shim" / "torch" / "__init__.py").read_text() == inside
+    """The wheel called torch holds the files that programs started by the script find."""
+    for name in ("torch", "functorch"):
+        inside = (_door.SHIM_FOLDER / name / "__init__.py").read_text()
+        assert (ROOT / "packaging" / "torch-shim" / name / "__init__.py").read_text() == inside
     assert (
         f'version = "{_door.COMPATIBLE_WITH}+mindtorch"'
         in (ROOT / "packaging" / "torch-shim" / "pyproject.toml").read_text()

@@ -34,6 +34,8 @@ _UNARY = (
     ),
     *("floor", "ceil", "round", "sgn", "sign", "clamp", "clamp_min", "clamp_max", "nan_to_num", "isnan", "isinf"),
     *("tanh", "sigmoid", "relu", "gelu", "silu", "elu", "leaky_relu", "softplus", "hardtanh", "mish", "dropout"),
+    *("alpha_dropout", "celu", "hardshrink", "hardsigmoid", "hardswish", "logsigmoid", "relu6", "selu", "softshrink"),
+    *("softsign", "tanhshrink", "threshold", "uniform", "normal", "bernoulli", "fill", "zero"),
     *("erf", "logical_not", "positive", "clone", "detach", "alias"),
     *("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like"),
 )
@@ -56,17 +58,27 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, NestedTensor)
 
 
-def call(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """The operator `name` where at least one argument is nested."""
+def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """The function `func` where at least one argument is nested.
+
+    Functions of elements are called on the packed elements, with whatever other arguments `func` itself takes
+    (`nn.functional.relu(x, inplace)`); what they write in place has then changed the nested tensor.
+    """
+    name = getattr(func, "__name__", str(func))
     short = name[2:-2] if name.startswith("__") and name.endswith("__") else name
     short = {"truediv": "div", "invert": "logical_not"}.get(short, short)
     if short in HANDLERS:
         return HANDLERS[short](*args, **kwargs)
     source, *rest = args
-    if short in _UNARY and is_nested(source) and not any(isinstance(a, Tensor) for a in rest):
-        return with_values(source, getattr(aten, short)(source._values, *rest, **kwargs))
+    plain = short.rstrip("_")
+    if plain in _UNARY and is_nested(source) and not any(isinstance(a, Tensor) for a in rest):
+        result = (getattr(aten, short) if short != name else func)(source._values, *rest, **kwargs)
+        return source if result is source._values else with_values(source, result)
     if short in _BINARY:
         return _pointwise(getattr(aten, short), args, kwargs)
+    if plain in _BINARY and is_nested(source):
+        func(source._values, *(_elements_for(a, source) for a in rest), **kwargs)
+        return source
     raise NotImplementedError(
         f"{name}: no implementation for nested tensors; unbind() gives the parts, to_padded_tensor() a dense tensor"
     )

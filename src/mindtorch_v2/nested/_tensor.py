@@ -55,7 +55,7 @@ class NestedTensor(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         from ._functions import call
 
-        return call(getattr(func, "__name__", str(func)), args, kwargs or {})
+        return call(func, args, kwargs or {})
 
     # --- what it is
     @property

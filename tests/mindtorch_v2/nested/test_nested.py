@@ -8,6 +8,7 @@ import pickle
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import nn
 from mindtorch_v2.nn import functional as F
 
 LAYOUTS = [torch.strided, torch.jagged]
@@ -147,3 +148,27 @@ def test_what_cannot_work_is_refused():
         torch.nested.nested_tensor([torch.ones(2), torch.ones(1, 2)])
     with pytest.raises(RuntimeError, match="layout is unsupported"):
         torch.nested.nested_tensor([torch.ones(2)], layout=torch.sparse_coo)
+
+
+IN_PLACE = [
+    lambda x: nn.functional.relu(x, inplace=True),
+    lambda x: nn.functional.leaky_relu(x, 0.01, True),
+    lambda x: nn.functional.dropout(x, 0.0, True, True),
+    lambda x: nn.ReLU(inplace=True)(x),
+    lambda x: x.mul_(2).add_(x),
+]
+
+
+@pytest.mark.parametrize("change", IN_PLACE)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_functions_of_elements_write_in_place(layout, change):
+    x = torch.nested.nested_tensor([part - 2 for part in parts(2, 1)], layout=layout)
+    expected = [change(part.clone()) for part in x.unbind()]
+    assert change(x) is x
+    assert_parts(x, expected)
+
+
+def test_modules_of_elements():
+    x = torch.nested.nested_tensor(parts(2, 1), layout=torch.jagged)
+    for module in (nn.Dropout(0.0), nn.Hardswish(), nn.ReLU6(), nn.SELU(), nn.Softshrink(), nn.CELU()):
+        assert_parts(module(x), [module(part) for part in x.unbind()])
