@@ -9,7 +9,6 @@ from typing import Any
 
 from common import row
 
-
 # A user's second import finds compiled bytecode; where writing it is switched off, every module would be compiled anew.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 

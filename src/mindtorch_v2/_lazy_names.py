@@ -48,6 +48,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "_python.tensor_str": ("set_printoptions",),
     "_door": ("install_as_torch",),
+    "_C._script_types": ("Graph", "Node", "ScriptObject", "TensorType", "Value"),
     "serialization": ("save", "load"),
     "utils.dlpack": ("to_dlpack",),
     "sparse": ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"),

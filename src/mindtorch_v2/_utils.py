@@ -69,6 +69,16 @@ def _get_available_device_type() -> str | None:
     return None if found is None else found.type
 
 
+def _get_device_module(device_type: str) -> Any:
+    """The module that speaks for a type of device."""
+    found = getattr(importlib.import_module(__name__.partition(".")[0]), device_type, None)
+    if found is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
+    return found
+
+
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """The index that an argument names: an int, "name:1", a torch.device."""
     from ._device import device as make

@@ -165,3 +165,17 @@ def test_a_profile_shows_custom_operators():
         scaled(torch.ones(2))
     names = [e.key for e in prof.key_averages()]
     assert "test_lib::scaled" in names and "aten::mul" in names
+
+
+def test_an_argument_that_is_written_needs_no_alias_name():
+    """`Tensor!`, as libraries write it in schemas of their own."""
+    torch.library.define("alias_free::fill", "(Tensor x, Tensor! out) -> ()")
+
+    @torch.library.impl("alias_free::fill", "CompositeExplicitAutograd")
+    def fill(x, out):
+        out.copy_(x)
+
+    out = torch.zeros(2)
+    version = out._version
+    torch.ops.alias_free.fill(torch.ones(2), out)
+    assert out.tolist() == [1.0, 1.0] and out._version > version

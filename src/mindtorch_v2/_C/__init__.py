@@ -85,16 +85,22 @@ _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_
 ) = _jit_set_profiling_executor
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Whether a function runs under `vmap`."""
+    return import_module("..func._batched", __name__).levels.stack != ()
+
+
 def _set_worker_signal_handlers() -> None:
     """Python's own handlers are enough."""
 
 
 __getattr__, __dir__ = _lazy_parts(
     __name__,
-    ("_autograd", "_nn", "_profiler"),
+    ("_autograd", "_functorch", "_nn", "_profiler"),
     {
         **dict.fromkeys(("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard"), "_C._dispatch_keys"),
         **dict.fromkeys(("_VariableFunctions", "_VariableFunctionsClass"), "_C._variable_functions"),
+        **dict.fromkeys(("Graph", "Node", "ScriptObject", "TensorType", "Value"), "_C._script_types"),
         "Generator": "_python.random",
         "_LinAlgError": "_errors:LinAlgError",
     },

@@ -203,6 +203,9 @@ def ask_about(function: Any, *args: Any, **options: Any) -> Any:
     return answer
 
 
+_SPREAD = frozenset({"einsum"})  # functions whose operands may come in one list: modes and classes see them one by one
+
+
 def overridable(function: Any) -> Any:
     """A Python function in front of operators, before which modes and classes are asked as before operators."""
 
@@ -214,6 +217,8 @@ def overridable(function: Any) -> Any:
         else:
             if not kwargs and not state.function_modes:
                 return function(*args)
+        if len(args) == 2 and function.__name__ in _SPREAD and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])
         given = (*args, *kwargs.values())
         if state.function_modes or (
             asks(given) and all(getattr(t, "_takes_ops", None) is None for t in _instances(given))

@@ -9,7 +9,7 @@ from typing import Any
 
 NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "<required>"})()
 _PARAM = re.compile(
-    r"^(?P<type>[A-Za-z]+(?:\([a-z]!?\))?(?:\[\d*\])?\??(?:\[\d*\])?\??)\s+(?P<name>\w+)(?:=(?P<default>.+))?$"
+    r"^(?P<type>[A-Za-z]+(?:\([a-z]!?\)|!)?(?:\[\d*\])?\??(?:\[\d*\])?\??)\s+(?P<name>\w+)(?:=(?P<default>.+))?$"
 )
 _CONSTANTS = {"Mean": 1, "Sum": 2, "contiguous_format": None, "long": "long", "strided": None}
 
@@ -69,7 +69,7 @@ def _parse_param(text: str, keyword_only: bool) -> Param:
     if match is None:
         raise ValueError(f"cannot read the parameter {text!r} of a schema")
     word = match["type"]
-    alias = re.search(r"\(([a-z]!?)\)", word)
+    alias = re.search(r"\(([a-z]!?)\)|[A-Za-z](!)", word)  # `Tensor!` is written to, and nothing else is a view of it
     size = re.search(r"\[(\d*)\]", word)
     base = re.match(r"[A-Za-z]+", word)
     assert base is not None
@@ -82,7 +82,7 @@ def _parse_param(text: str, keyword_only: bool) -> Param:
         word.endswith("?") and not (size and word.endswith("?[]")),
         size is not None,
         int(size[1]) if size and size[1] else 0,
-        alias[1] if alias else "",
+        (alias[1] or alias[2]) if alias else "",
         "?[" in word,
     )
 

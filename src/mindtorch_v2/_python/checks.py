@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._dispatch.overrides import overridable
 from .._tensor import Tensor
 
 _DEFAULT = (
@@ -13,8 +14,9 @@ _DEFAULT = (
 )
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
-    """Raises AssertionError unless the condition holds."""
+    """Raises AssertionError unless the condition holds. A traced program records it."""
     if not condition:
         raise AssertionError(message)
 

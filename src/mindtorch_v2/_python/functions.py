@@ -15,7 +15,9 @@ from .._shape import broadcast_shapes as _broadcast
 from .._tensor import Tensor
 from .linalg import FUNCTIONS as _LINALG
 from .reduction import FUNCTIONS as _REDUCTIONS
-from .spectral import stft
+from .spectral import stft as _stft
+
+stft = overridable(_stft)
 
 __all__ = [
     "stft",

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._dispatch.namespace import public
+from .._dispatch.overrides import overridable
 from .._dispatch.return_types import named_outputs
 from .._shape import normalize_dim
 from .._tensor import Tensor
@@ -163,6 +164,7 @@ def histogramdd(
     return named_outputs("histogramdd", "hist", "bin_edges")(counts, tuple(edges))
 
 
+@overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The packed LU factors and pivots of matrices; an older form of `torch.linalg.lu_factor`.
 

@@ -5,9 +5,11 @@ None are made here; `device="meta"` gives tensors without data.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
-__all__ = ["FakeTensor", "FakeTensorMode", "is_fake"]
+__all__ = ["FakeTensor", "FakeTensorMode", "is_fake", "unset_fake_temporarily"]
 
 
 class FakeTensor:
@@ -27,3 +29,9 @@ class FakeTensorMode:
 def is_fake(x: object) -> bool:
     """False: there are no fake tensors."""
     return False
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily() -> Iterator[None]:
+    """A block without a mode of fake tensors, of which there is none."""
+    yield None

@@ -106,6 +106,9 @@ def is_available() -> bool:
     return False
 
 
+_initialized = False  # libraries read it instead of asking
+
+
 def is_initialized() -> bool:
     """False: there is nothing to initialise."""
     return False

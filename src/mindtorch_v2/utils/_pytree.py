@@ -44,6 +44,7 @@ from ._pytree_nodes import (  # noqa: F401  - part of this module
     is_namedtuple_instance,
     is_structseq,
     is_structseq_class,
+    is_structseq_instance,
     register_constant,
     register_dataclass,
     register_pytree_node,

@@ -283,6 +283,10 @@ def is_structseq_class(cls: type) -> bool:
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
 
 
+def is_structseq_instance(obj: Any) -> bool:
+    return is_structseq_class(type(obj))
+
+
 def is_structseq(obj: Any) -> bool:
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 

@@ -54,3 +54,23 @@ def test_an_ensemble():
 def test_successors_are_named():
     with pytest.warns(FutureWarning, match="use torch.func.functional_call"):
         functorch.make_functional(nn.Linear(1, 1))
+
+
+def test_what_libraries_ask_of_batched_tensors():
+    from mindtorch_v2._C import _functorch as questions
+
+    told = []
+
+    def sample(x):
+        told.append((questions.is_batchedtensor(x), questions.get_unwrapped(x).shape, questions.maybe_get_bdim(x)))
+        assert questions.maybe_current_level() == questions.maybe_get_level(x)
+        moved = questions._remove_batch_dim(x, questions.maybe_get_level(x), 2, 1)
+        return questions._add_batch_dim(moved, 1, questions.maybe_get_level(x)) + 1
+
+    assert torch.func.vmap(sample)(torch.zeros(2, 3)).tolist() == [[1.0] * 3] * 2
+    assert told == [(True, torch.Size([2, 3]), 0)]
+    plain = torch.ones(2)
+    assert not questions.is_batchedtensor(plain) and questions.maybe_get_level(plain) == -1
+    assert questions.maybe_current_level() is None and not torch._C._are_functorch_transforms_active()
+    with pytest.raises(RuntimeError, match="not batched"):
+        questions.get_unwrapped(plain)

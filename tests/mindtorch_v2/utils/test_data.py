@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import random
 
 import numpy as np
 import pytest
@@ -215,3 +216,24 @@ def test_names_of_the_parts():
     assert _utils.collate.default_collate is torch.utils.data.default_collate
     assert _utils.worker.get_worker_info is torch.utils.data.get_worker_info
     assert _utils.pin_memory.pin_memory([1, "a"]) == [1, "a"]
+
+
+WORKER_DRAWS = [
+    [[374366730, 457743450, 151894186], [529201449, 593668826, 624026189]],
+    [[731306218, 350946064, 88885002], [433669527, 1000915814, 172548965]],
+]
+
+
+class _Draws:
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return [np.random.randint(1 << 30), random.randrange(1 << 30), int(torch.randint(1 << 30, ()))]
+
+
+def test_workers_draw_pytorchs_numbers():
+    """What datasets draw from the generators of numpy, Python and torch in two workers; recorded from PyTorch 2.13."""
+    torch.manual_seed(0)
+    loader = data.DataLoader(_Draws(), batch_size=2, num_workers=2, collate_fn=torch.tensor)
+    assert [part.tolist() for part in loader] == WORKER_DRAWS

@@ -47,6 +47,9 @@ __all__ = [
 T = TypeVar("T", bound="Module")
 _global_forward_pre, _global_forward = _hooks.forward_pre_hooks, _hooks.forward_hooks
 _global_backward_pre, _global_backward = _hooks.backward_pre_hooks, _hooks.backward_hooks
+_global_buffer_registration_hooks = _hooks.GLOBAL.register_buffer
+_global_module_registration_hooks = _hooks.GLOBAL.register_module
+_global_parameter_registration_hooks = _hooks.GLOBAL.register_parameter
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:

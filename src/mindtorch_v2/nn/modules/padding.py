@@ -33,7 +33,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     _mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:
@@ -47,7 +47,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pads (*, L) with a value.
 
     >>> nn.ConstantPad1d(1, 9.)(torch.tensor([[1., 2.]]))
@@ -57,7 +57,7 @@ class ConstantPad1d(_ConstantPad):
     _n = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pads (*, H, W) with a value.
 
     >>> nn.ConstantPad2d(1, 9.)(torch.ones(1, 2, 2)).shape
@@ -67,7 +67,7 @@ class ConstantPad2d(_ConstantPad):
     _n = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pads (*, D, H, W) with a value.
 
     >>> nn.ConstantPad3d(1, 9.)(torch.ones(1, 2, 2, 2)).shape
@@ -77,7 +77,7 @@ class ConstantPad3d(_ConstantPad):
     _n = 3
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
@@ -115,67 +115,75 @@ class ZeroPad3d(_ZeroPad):
     _n = 3
 
 
-class ReflectionPad1d(_Pad):
+class _ReflectionPadNd(_Pad):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
     """Pads (*, L) with the mirror image of its border.
 
     >>> nn.ReflectionPad1d(1)(torch.tensor([[1., 2., 3.]]))
     tensor([[2., 1., 2., 3., 2.]])
     """
 
-    _n, _mode = 1, "reflect"
+    _n = 1
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """Pads (*, H, W) with the mirror image of its border.
 
     >>> nn.ReflectionPad2d(1)(torch.ones(1, 2, 2)).shape
     torch.Size([1, 4, 4])
     """
 
-    _n, _mode = 2, "reflect"
+    _n = 2
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pads (*, D, H, W) with the mirror image of its border.
 
     >>> nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
 
-    _n, _mode = 3, "reflect"
+    _n = 3
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPadNd(_Pad):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
     """Pads (*, L) by repeating its border.
 
     >>> nn.ReplicationPad1d(1)(torch.tensor([[1., 2., 3.]]))
     tensor([[1., 1., 2., 3., 3.]])
     """
 
-    _n, _mode = 1, "replicate"
+    _n = 1
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pads (*, H, W) by repeating its border.
 
     >>> nn.ReplicationPad2d(1)(torch.ones(1, 2, 2)).shape
     torch.Size([1, 4, 4])
     """
 
-    _n, _mode = 2, "replicate"
+    _n = 2
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pads (*, D, H, W) by repeating its border.
 
     >>> nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
 
-    _n, _mode = 3, "replicate"
+    _n = 3
 
 
-class _CircularPad(_Pad):
+class _CircularPadNd(_Pad):
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
@@ -184,7 +192,7 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPadNd):
     """Pads (*, L) with what lies at its other end.
 
     >>> nn.CircularPad1d(1)(torch.tensor([[1., 2., 3.]]))
@@ -194,7 +202,7 @@ class CircularPad1d(_CircularPad):
     _n = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPadNd):
     """Pads (*, H, W) with what lies at the other end.
 
     >>> nn.CircularPad2d(1)(torch.ones(1, 2, 2)).shape
@@ -204,7 +212,7 @@ class CircularPad2d(_CircularPad):
     _n = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPadNd):
     """Pads (*, D, H, W) with what lies at the other end.
 
     >>> nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2)).shape

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 
-__all__ = ["NamedMemberAccessor"]
+__all__ = ["NamedMemberAccessor", "set_tensor", "swap_submodule", "swap_tensor"]
 
 _MISSING: Any = object()
 
@@ -154,3 +154,26 @@ class NamedMemberAccessor:
         if len(all_names) != len(all_values):
             raise ValueError(f"got {len(all_names)} names and {len(all_values)} values")
         return list(zip(all_names, all_values))
+
+
+def _own_name(name: str) -> str:
+    if "." in name:
+        raise KeyError('tensor name can\'t contain "."')
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
+    return name
+
+
+def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Puts a tensor under a module's own name and returns the one that stood there."""
+    return NamedMemberAccessor(module).swap_tensor(_own_name(name), tensor, allow_missing)
+
+
+def set_tensor(module: Any, name: str, tensor: Any) -> None:
+    """Puts a tensor under a module's own name."""
+    swap_tensor(module, name, tensor, allow_missing=True)
+
+
+def swap_submodule(module: Any, name: str, submodule: Any) -> Any:
+    """Puts a module under a module's own name and returns the one that stood there."""
+    return NamedMemberAccessor(module).swap_submodule(_own_name(name), submodule)

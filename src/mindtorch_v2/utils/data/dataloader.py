@@ -6,7 +6,7 @@ import itertools
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, cast
 
 from ._iterators import BaseIterator, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
@@ -17,6 +17,9 @@ from .dataset import Dataset, IterableDataset, T_co
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "get_worker_info"]
+
+_worker_init_fn_t = Callable[[int], None]
+_collate_fn_t = Callable[[list[Any]], Any]
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _BaseDataLoaderIter = BaseIterator  # PyTorch's name

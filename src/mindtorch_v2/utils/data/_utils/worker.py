@@ -18,6 +18,15 @@ _info: WorkerInfo | None = None
 PARENT_CHECK_SECONDS = 5.0
 
 
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The seed of a worker's `numpy.random`: four words that depend on the worker in every bit, as `random` and
+    `torch` are seeded with neighbouring numbers.
+    """
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    words: list[int] = np.random.SeedSequence(entropy).generate_state(4).tolist()
+    return words
+
+
 @dataclass
 class WorkerInfo:
     """What a worker process knows of itself."""
@@ -75,11 +84,11 @@ class EndOfStream:
     worker_id: int
 
 
-def seed_worker(seed: int) -> None:
-    """Gives the process's generators a seed of their own."""
-    random.seed(seed)
-    _random.manual_seed(seed)
-    np.random.seed(seed % 2**32)
+def seed_worker(base_seed: int, worker_id: int) -> None:
+    """Gives the process's generators seeds of their own, those of PyTorch's workers."""
+    random.seed(base_seed + worker_id)
+    _random.manual_seed(base_seed + worker_id)
+    np.random.seed(_generate_state(base_seed, worker_id))
 
 
 def worker_loop(
@@ -99,7 +108,7 @@ def worker_loop(
 ) -> None:
     """The body of a worker process: tasks are (number, indices); None ends it, "resume" restarts a stream."""
     global _info
-    seed_worker(base_seed + worker_id)
+    seed_worker(base_seed, worker_id)
     _info = WorkerInfo(worker_id, num_workers, base_seed + worker_id, dataset)
     fetch: Any = None
     failed: ExceptionWrapper | None = None
