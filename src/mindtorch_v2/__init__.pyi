@@ -54,6 +54,11 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._C._script_types import Graph as Graph
+from ._C._script_types import Node as Node
+from ._C._script_types import ScriptObject as ScriptObject
+from ._C._script_types import TensorType as TensorType
+from ._C._script_types import Value as Value
 from ._autograd.grad_mode import enable_grad as enable_grad
 from ._autograd.grad_mode import inference_mode as inference_mode
 from ._autograd.grad_mode import is_grad_enabled as is_grad_enabled
