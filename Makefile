@@ -50,17 +50,18 @@ test-onednn: $(VENV)/.dev .venv-onednn/.done ## run numerical tests with oneDNN 
 	  $(addprefix tests/mindtorch_v2/,backends/test_onednn.py oracle/test_oracle.py test_models.py)
 
 PYTHON_FILES := src tests scripts benchmarks examples ascend_sim setup.py
+C_FILES = $(filter-out setup.py,$(NATIVE)) $(wildcard ascend_sim/*.[ch])
 
 check: $(VENV)/.dev ## lint and style (ruff), style of C (clang-format), type-check the package (mypy) and the examples as a user's program (mypy --strict)
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check --quiet $(PYTHON_FILES)
-	$(BIN)/clang-format --dry-run --Werror $(filter-out setup.py,$(NATIVE))
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --follow-imports=silent examples
 
 format: $(VENV)/.dev ## give Python and C files their style (ruff, .clang-format)
 	$(BIN)/ruff format --quiet $(PYTHON_FILES)
-	$(BIN)/clang-format -i $(filter-out setup.py,$(NATIVE))
+	$(BIN)/clang-format -i $(C_FILES)
 
 .venv-docs/.done: pyproject.toml scripts/site/requirements.txt $(NATIVE)
 	$(PYTHON) -m venv .venv-docs

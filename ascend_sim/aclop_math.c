@@ -7,7 +7,7 @@ static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 static double tanh_softplus(double x) { return tanh(x > 30 ? x : log1p(exp(x))); }
 
-/* ---- x * sigmoid(scale x), mish, leaky relu ---------------------------------------------------------------------- */
+/* ---- x * sigmoid(scale x), mish, leaky relu ---------------------------------------------------- */
 int check_aclop_map(Executor *e) { /* the output is the last operand, the others look like it */
     const Tensor *out = e->args[e->argc - 2].t;
     if (out == NULL) return nn_fail(e, "the output is missing");
@@ -38,7 +38,8 @@ int run_aclop_map(Executor *e) {
     double number = attribute_number(aclop_attributes(e), name, e->op->variant == ACLOP_LEAKY_RELU ? 0 : 1);
     Values first = values_of(e->args[0].t), x = backward ? values_of(e->args[1].t) : (Values){0}, y = values_for(out);
     for (int64_t i = 0; i < out->numel; i++) {
-        y.v[i] = backward ? first.v[i] * mapped_slope(e->op->variant, x.v[i], number) : mapped(e->op->variant, first.v[i], number);
+        y.v[i] = backward ? first.v[i] * mapped_slope(e->op->variant, x.v[i], number)
+                          : mapped(e->op->variant, first.v[i], number);
     }
     values_free(&first);
     values_free(&x);
@@ -46,7 +47,7 @@ int run_aclop_map(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- distances between all pairs of rows ------------------------------------------------------------------------- */
+/* ---- distances between all pairs of rows ------------------------------------------------------- */
 int check_aclop_pdist(Executor *e) {
     const Tensor *x = e->args[0].t, *out = e->args[1].t;
     if (x == NULL || out == NULL || x->ndim != 2 || out->numel != x->shape[0] * (x->shape[0] - 1) / 2) {
@@ -75,7 +76,7 @@ int run_aclop_pdist(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- QR by reflections, signs as LAPACK's ------------------------------------------------------------------------ */
+/* ---- QR by reflections, signs as LAPACK's ------------------------------------------------------ */
 int check_aclop_qr(Executor *e) { /* a; q, r */
     const Tensor *a = e->args[0].t, *q = e->args[1].t, *r = e->args[2].t;
     if (a == NULL || q == NULL || r == NULL || a->ndim < 2) return nn_fail(e, "a matrix and both results are needed");
@@ -87,7 +88,8 @@ int check_aclop_qr(Executor *e) { /* a; q, r */
 }
 
 /* Reflects columns `from` on of a matrix of m rows and n columns by v, whose first element stands in row `row`. */
-static void reflect_columns(double *matrix, int64_t m, int64_t n, int64_t from, int64_t row, const double *v, double scale) {
+static void reflect_columns(double *matrix, int64_t m, int64_t n, int64_t from, int64_t row, const double *v,
+                            double scale) {
     for (int64_t c = from; c < n; c++) {
         double dot = 0;
         for (int64_t i = row; i < m; i++) dot += v[i] * matrix[i * n + c];

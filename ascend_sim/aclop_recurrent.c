@@ -1,32 +1,81 @@
-/* LSTM and GRU of the older interface: one direction of one layer a call, weights with a column for each unit of each gate. */
+/* LSTM and GRU of the older interface: one direction of one layer a call, weights with a column for each unit of each
+ * gate. */
 #include "aclop.h"
 #include "recurrent.h"
 
 /* Where an operator has its operands; 0 (where x is always) for what it does not have. */
 typedef struct {
     int gates, weight, weight_h, bias, bias_h, mask, h0, c0;
-    int kept[MAX_KEPT];                              /* in the order of recurrent.h */
-    int y;                                           /* forward */
+    int kept[MAX_KEPT];                                               /* in the order of recurrent.h */
+    int y;                                                            /* forward */
     int dy, dh, dc, dweight, dweight_h, dbias, dbias_h, dx, dh0, dc0; /* backward */
-} Places;
+} Positions;
 
-static const Places places[] = {
+static const Positions positions[] = {
     [ACLOP_RNN] = {LSTM_GATES, 1, 0, 2, 0, 3, 4, 5, {9, 10, 11, 12, 7, 8, 13}, .y = 6},
     [ACLOP_RNN_V2] = {LSTM_GATES, 1, 2, 3, 0, 4, 5, 6, {10, 11, 12, 13, 8, 9, 14}, .y = 7},
     [ACLOP_GRU] = {GRU_GATES, 1, 2, 3, 4, 5, 6, 0, {10, 9, 11, 12, 8}, .y = 7},
-    [ACLOP_RNN_GRAD] = {LSTM_GATES, 1, 0, 2, 0, 16, 4, 5, {11, 12, 13, 14, 6, 7, 15}, .dy = 8, .dh = 9, .dc = 10, .dweight = 21,
-                        .dbias = 22, .dx = 23, .dh0 = 24, .dc0 = 25},
-    [ACLOP_RNN_V2_GRAD] = {LSTM_GATES, 1, 2, 0, 0, 16, 4, 5, {11, 12, 13, 14, 6, 7, 15}, .dy = 8, .dh = 9, .dc = 10, .dweight = 21,
-                           .dweight_h = 22, .dbias = 23, .dx = 24, .dh0 = 25, .dc0 = 26},
-    [ACLOP_GRU_GRAD] = {GRU_GATES, 1, 2, 0, 0, 12, 4, 0, {9, 8, 10, 11, 5}, .dy = 6, .dh = 7, .dweight = 14, .dweight_h = 15,
-                        .dbias = 16, .dbias_h = 17, .dx = 18, .dh0 = 19},
+    [ACLOP_RNN_GRAD] = {LSTM_GATES,
+                        1,
+                        0,
+                        2,
+                        0,
+                        16,
+                        4,
+                        5,
+                        {11, 12, 13, 14, 6, 7, 15},
+                        .dy = 8,
+                        .dh = 9,
+                        .dc = 10,
+                        .dweight = 21,
+                        .dbias = 22,
+                        .dx = 23,
+                        .dh0 = 24,
+                        .dc0 = 25},
+    [ACLOP_RNN_V2_GRAD] = {LSTM_GATES,
+                           1,
+                           2,
+                           0,
+                           0,
+                           16,
+                           4,
+                           5,
+                           {11, 12, 13, 14, 6, 7, 15},
+                           .dy = 8,
+                           .dh = 9,
+                           .dc = 10,
+                           .dweight = 21,
+                           .dweight_h = 22,
+                           .dbias = 23,
+                           .dx = 24,
+                           .dh0 = 25,
+                           .dc0 = 26},
+    [ACLOP_GRU_GRAD] = {GRU_GATES,
+                        1,
+                        2,
+                        0,
+                        0,
+                        12,
+                        4,
+                        0,
+                        {9, 8, 10, 11, 5},
+                        .dy = 6,
+                        .dh = 7,
+                        .dweight = 14,
+                        .dweight_h = 15,
+                        .dbias = 16,
+                        .dbias_h = 17,
+                        .dx = 18,
+                        .dh0 = 19},
 };
 
 static const Tensor *operand(const Executor *e, int at) { return at == 0 ? NULL : e->args[at].t; }
 
-static int hidden_at(const Places *p) { return p->kept[p->gates == LSTM_GATES ? KEPT_H : KEPT_GRU_H]; }
+static int hidden_at(const Positions *p) { return p->kept[p->gates == LSTM_GATES ? KEPT_H : KEPT_GRU_H]; }
 
-typedef struct { int64_t steps, batch, inputs, hidden; } Sizes;
+typedef struct {
+    int64_t steps, batch, inputs, hidden;
+} Sizes;
 
 static Sizes sizes_of(const Tensor *x, const Tensor *h) { /* of a single step the first dimension may be missing */
     bool whole = x->ndim == 3;
@@ -40,33 +89,51 @@ static int check_numel(const Executor *e, int at, int64_t numel, const char *wha
 }
 
 int check_aclop_recurrent(Executor *e) {
-    const Places *p = &places[e->op->variant];
+    const Positions *p = &positions[e->op->variant];
     const Tensor *x = e->args[0].t, *h = operand(e, hidden_at(p)), *weight = operand(e, p->weight);
     if (x == NULL || x->ndim < 2 || h == NULL || h->ndim < 2 || weight == NULL) {
         return nn_fail(e, "an input [steps, batch, features], weights and a state are needed");
     }
     if (p->weight_h != 0 && operand(e, p->weight_h) == NULL) return nn_fail(e, "the weights of the state are needed");
     Sizes s = sizes_of(x, h);
-    int64_t hidden = s.hidden, state = s.batch * hidden, wide = p->gates * hidden, rows = s.inputs + (p->weight_h == 0 ? hidden : 0);
-    const struct { int at; int64_t numel; const char *what; } wanted[] = {
-        {p->weight, rows * wide, "the weight"}, {p->weight_h, hidden * wide, "the weight of the state"},
-        {p->bias, wide, "the bias"}, {p->bias_h, wide, "the bias of the state"}, {p->h0, state, "the first state"},
-        {p->c0, state, "the first cell"}, {p->y, s.steps * state, "y"}, {p->dy, s.steps * state, "dy"},
-        {p->dh, state, "dh"}, {p->dc, state, "dc"}, {p->dweight, rows * wide, "the weight's gradient"},
-        {p->dweight_h, hidden * wide, "the gradient of the state's weight"}, {p->dx, x->numel, "dx"},
-        {p->dbias, wide, "the bias's gradient"}, {p->dbias_h, wide, "the gradient of the state's bias"},
-        {p->dh0, state, "the first state's gradient"}, {p->dc0, state, "the first cell's gradient"},
+    int64_t hidden = s.hidden, state = s.batch * hidden, wide = p->gates * hidden,
+            rows = s.inputs + (p->weight_h == 0 ? hidden : 0);
+    const struct {
+        int at;
+        int64_t numel;
+        const char *what;
+    } wanted[] = {
+        {p->weight, rows * wide, "the weight"},
+        {p->weight_h, hidden * wide, "the weight of the state"},
+        {p->bias, wide, "the bias"},
+        {p->bias_h, wide, "the bias of the state"},
+        {p->h0, state, "the first state"},
+        {p->c0, state, "the first cell"},
+        {p->y, s.steps * state, "y"},
+        {p->dy, s.steps * state, "dy"},
+        {p->dh, state, "dh"},
+        {p->dc, state, "dc"},
+        {p->dweight, rows * wide, "the weight's gradient"},
+        {p->dweight_h, hidden * wide, "the gradient of the state's weight"},
+        {p->dx, x->numel, "dx"},
+        {p->dbias, wide, "the bias's gradient"},
+        {p->dbias_h, wide, "the gradient of the state's bias"},
+        {p->dh0, state, "the first state's gradient"},
+        {p->dc0, state, "the first cell's gradient"},
     };
     int code = ACL_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted && code == ACL_OK; i++) {
         code = check_numel(e, wanted[i].at, wanted[i].numel, wanted[i].what);
     }
-    for (int k = 0; k < MAX_KEPT && code == ACL_OK; k++) code = check_numel(e, p->kept[k], s.steps * state, "a kept tensor");
+    for (int k = 0; k < MAX_KEPT && code == ACL_OK; k++)
+        code = check_numel(e, p->kept[k], s.steps * state, "a kept tensor");
     return code;
 }
 
-/* ---- weights: [rows, gates in the operator's order * hidden] here, [gates * hidden, rows] in recurrent.h --------- */
-typedef struct { int order[LSTM_GATES]; } Order; /* column block of each gate of recurrent.h: i f g o, or r z n */
+/* ---- weights: [rows, gates in the operator's order * hidden] here, [gates * hidden, rows] in recurrent.h ---- */
+typedef struct {
+    int order[LSTM_GATES];
+} Order; /* column block of each gate of recurrent.h: i f g o, or r z n */
 
 static Order order_of(const Executor *e, int gates) {
     const char *text = attribute_text(aclop_attributes(e), "gate_order", gates == LSTM_GATES ? "ijfo" : "zrh");
@@ -80,7 +147,11 @@ static Order order_of(const Executor *e, int gates) {
     return o;
 }
 
-typedef struct { const Net *net; Order order; int64_t first, rows; } Layout; /* of rows first to first + rows of a weight */
+typedef struct {
+    const Net *net;
+    Order order;
+    int64_t first, rows;
+} Layout; /* of rows first to first + rows of a weight */
 
 static int64_t column_of(const Layout *l, int64_t j) {
     return l->order.order[j / l->net->hidden] * l->net->hidden + j % l->net->hidden;
@@ -104,9 +175,9 @@ static void weight_to(const Layout *l, const double *w, Values *to) {
     }
 }
 
-/* ---- one call ---------------------------------------------------------------------------------------------------- */
+/* ---- one call ---------------------------------------------------------------------------------- */
 typedef struct {
-    const Places *at;
+    const Positions *at;
     Net net;
     Pass pass;
     Layout of_x, of_h, of_bias;
@@ -115,10 +186,11 @@ typedef struct {
 } Call;
 
 /* A mask of [steps, batch, hidden] says which sequences have which steps; a single number says that all have all. */
-static int64_t *sizes_from(const Executor *e, const Places *at, int64_t steps, int64_t batch) {
+static int64_t *sizes_from(const Executor *e, const Positions *at, int64_t steps, int64_t batch) {
     int64_t *sizes = calloc((size_t)steps + 1, sizeof *sizes);
     const Tensor *mask = operand(e, at->mask);
-    bool given = mask != NULL && mask->ndim == 3 && mask->shape[0] == steps && mask->shape[1] == batch && mask->numel > 0;
+    bool given =
+        mask != NULL && mask->ndim == 3 && mask->shape[0] == steps && mask->shape[1] == batch && mask->numel > 0;
     Values m = given ? values_of(mask) : (Values){0};
     for (int64_t t = 0; t < steps; t++) {
         for (int64_t b = 0; b < batch; b++) sizes[t] += !given || m.v[(t * batch + b) * mask->shape[2]] != 0;
@@ -138,11 +210,17 @@ static double *state_from(const Executor *e, int at, int64_t numel) {
 }
 
 static void call_open(const Executor *e, Call *c, Values (*kept)(const Tensor *)) {
-    const Places *at = c->at = &places[e->op->variant];
+    const Positions *at = c->at = &positions[e->op->variant];
     const Tensor *x = e->args[0].t, *h = operand(e, hidden_at(at));
     Sizes s = sizes_of(x, h);
-    c->net = (Net){.steps = s.steps, .batch = s.batch, .hidden = s.hidden, .layers = 1, .directions = 1,
-                   .rows = s.steps * s.batch, .gates = at->gates, .kept = at->gates == LSTM_GATES ? LSTM_KEPT : GRU_KEPT};
+    c->net = (Net){.steps = s.steps,
+                   .batch = s.batch,
+                   .hidden = s.hidden,
+                   .layers = 1,
+                   .directions = 1,
+                   .rows = s.steps * s.batch,
+                   .gates = at->gates,
+                   .kept = at->gates == LSTM_GATES ? LSTM_KEPT : GRU_KEPT};
     c->net.sizes = sizes_from(e, at, c->net.steps, c->net.batch);
     c->net.starts = calloc((size_t)c->net.steps + 1, sizeof(int64_t));
     for (int64_t t = 0; t < c->net.steps; t++) c->net.starts[t] = t * c->net.batch;
@@ -158,8 +236,15 @@ static void call_open(const Executor *e, Call *c, Values (*kept)(const Tensor *)
     c->owned[3] = operand(e, at->bias_h) != NULL ? weight_from(&c->of_bias, operand(e, at->bias_h)) : NULL;
     c->owned[4] = state_from(e, at->h0, state);
     c->owned[5] = state_from(e, at->c0, state);
-    c->pass = (Pass){.net = &c->net, .inputs = inputs, .x = c->x.v, .weight_x = c->owned[0], .weight_h = c->owned[1],
-                     .bias_x = c->owned[2], .bias_h = c->owned[3], .h0 = c->owned[4], .c0 = c->owned[5],
+    c->pass = (Pass){.net = &c->net,
+                     .inputs = inputs,
+                     .x = c->x.v,
+                     .weight_x = c->owned[0],
+                     .weight_h = c->owned[1],
+                     .bias_x = c->owned[2],
+                     .bias_h = c->owned[3],
+                     .h0 = c->owned[4],
+                     .c0 = c->owned[5],
                      .backwards = strcmp(attribute_text(aclop_attributes(e), "direction", ""), "REDIRECTIONAL") == 0};
     for (int k = 0; k < c->net.kept; k++) {
         const Tensor *t = operand(e, at->kept[k]);
@@ -216,9 +301,13 @@ int run_aclop_recurrent_backward(Executor *e) {
         out[i] = operand(e, outputs[i]) != NULL ? values_zeroed(operand(e, outputs[i])) : (Values){0};
     }
     double *made = calloc((size_t)(wide * (inputs + n + 2) + c.net.rows * inputs + 1), sizeof *made);
-    Grads g = {.weight_x = made, .weight_h = made + wide * inputs, .bias_x = made + wide * (inputs + n),
-               .bias_h = made + wide * (inputs + n + 1), .x = made + wide * (inputs + n + 2),
-               .h = state_from(e, c.at->dh, c.net.batch * n), .c = state_from(e, c.at->dc, c.net.batch * n)};
+    Grads g = {.weight_x = made,
+               .weight_h = made + wide * inputs,
+               .bias_x = made + wide * (inputs + n),
+               .bias_h = made + wide * (inputs + n + 1),
+               .x = made + wide * (inputs + n + 2),
+               .h = state_from(e, c.at->dh, c.net.batch * n),
+               .c = state_from(e, c.at->dc, c.net.batch * n)};
     run_direction_backward(&c.pass, dy.v, &g);
     weight_to(&c.of_x, g.weight_x, &out[WEIGHT]);
     weight_to(&c.of_h, g.weight_h, c.at->weight_h == 0 ? &out[WEIGHT] : &out[WEIGHT_H]);

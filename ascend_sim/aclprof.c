@@ -38,14 +38,11 @@ static bool ready;
 static uint32_t running;                /* one bit for each device that is profiled */
 static uint64_t collected[MAX_DEVICES]; /* what was asked for at the start */
 
-/* ---- life cycle -------------------------------------------------------------------------------------------------- */
-API int32_t aclprofInit(const char *folder, size_t length)
-{
+/* ---- life cycle -------------------------------------------------------------------------------- */
+API int32_t aclprofInit(const char *folder, size_t length) {
     REQUIRE(folder);
-    if (runtime_usable() != ACL_OK)
-        return RT_INTERNAL;
-    if (!runtime_initialized())
-        return fail(ACL_UNINITIALIZED, "aclprofInit needs aclInit first");
+    if (runtime_usable() != ACL_OK) return RT_INTERNAL;
+    if (!runtime_initialized()) return fail(ACL_UNINITIALIZED, "aclprofInit needs aclInit first");
     if (length == 0 || length != strlen(folder)) {
         return fail(ACL_INVALID_PARAM, "the path has %zu characters, not %zu", strlen(folder), length);
     }
@@ -60,8 +57,7 @@ API int32_t aclprofInit(const char *folder, size_t length)
     return repeated ? fail(ACL_REPEAT_INIT, "the profiler is initialised already") : ACL_OK;
 }
 
-API int32_t aclprofFinalize(void)
-{
+API int32_t aclprofFinalize(void) {
     pthread_mutex_lock(&lock);
     bool was_ready = ready;
     ready = false;
@@ -71,19 +67,15 @@ API int32_t aclprofFinalize(void)
 }
 
 /* 0 when the profiler is ready and the handle is alive; the caller holds the lock. */
-static int usable_config(const void *handle, ProfConfig **out)
-{
-    if (handle == NULL)
-        return fail(ACL_INVALID_PARAM, "the profiler's configuration is null");
-    if (!ready)
-        return fail(PROF_NOT_RUN, "the profiler is not initialised: call aclprofInit first");
+static int usable_config(const void *handle, ProfConfig **out) {
+    if (handle == NULL) return fail(ACL_INVALID_PARAM, "the profiler's configuration is null");
+    if (!ready) return fail(PROF_NOT_RUN, "the profiler is not initialised: call aclprofInit first");
     *out = pool_find(&configs, handle);
     return *out ? ACL_OK
                 : fail(ACL_INVALID_PARAM, "%p is not a configuration of the profiler, or a destroyed one", handle);
 }
 
-API int32_t aclprofStart(const void *handle)
-{
+API int32_t aclprofStart(const void *handle) {
     ProfConfig *wanted = NULL;
     pthread_mutex_lock(&lock);
     int code = usable_config(handle, &wanted);
@@ -91,17 +83,14 @@ API int32_t aclprofStart(const void *handle)
         code = fail(PROF_ALREADY_RUN, "device %d is profiled already", __builtin_ctz(wanted->devices & running));
     }
     for (int d = 0; d < MAX_DEVICES && code == ACL_OK; d++) {
-        if (wanted->devices >> d & 1)
-            collected[d] = wanted->data;
+        if (wanted->devices >> d & 1) collected[d] = wanted->data;
     }
-    if (code == ACL_OK)
-        running |= wanted->devices;
+    if (code == ACL_OK) running |= wanted->devices;
     pthread_mutex_unlock(&lock);
     return code;
 }
 
-API int32_t aclprofStop(const void *handle)
-{
+API int32_t aclprofStop(const void *handle) {
     ProfConfig *wanted = NULL;
     pthread_mutex_lock(&lock);
     int code = usable_config(handle, &wanted);
@@ -114,14 +103,12 @@ API int32_t aclprofStop(const void *handle)
                         (unsigned long long)collected[d], (unsigned long long)wanted->data);
         }
     }
-    if (code == ACL_OK)
-        running &= ~wanted->devices;
+    if (code == ACL_OK) running &= ~wanted->devices;
     pthread_mutex_unlock(&lock);
     return code;
 }
 
-API int32_t aclprofWarmup(const void *handle)
-{
+API int32_t aclprofWarmup(const void *handle) {
     ProfConfig *wanted = NULL;
     pthread_mutex_lock(&lock);
     int code = usable_config(handle, &wanted);
@@ -129,9 +116,8 @@ API int32_t aclprofWarmup(const void *handle)
     return code;
 }
 
-/* ---- configurations ---------------------------------------------------------------------------------------------- */
-static bool device_bits(const uint32_t *ids, uint32_t n, uint32_t *bits)
-{
+/* ---- configurations ---------------------------------------------------------------------------- */
+static bool device_bits(const uint32_t *ids, uint32_t n, uint32_t *bits) {
     *bits = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (ids[i] >= config()->device_count || (*bits >> ids[i] & 1)) {
@@ -143,13 +129,10 @@ static bool device_bits(const uint32_t *ids, uint32_t n, uint32_t *bits)
     return true;
 }
 
-API void *aclprofCreateConfig(const uint32_t *ids, uint32_t n, int32_t metrics, const void *events, uint64_t data)
-{
+API void *aclprofCreateConfig(const uint32_t *ids, uint32_t n, int32_t metrics, const void *events, uint64_t data) {
     uint32_t bits = 0;
-    if (n > 0 && ids == NULL)
-        fail(ACL_INVALID_PARAM, "the list of %u devices is null", n);
-    else if (events != NULL)
-        fail(ACL_INVALID_PARAM, "events of AI cores must be null");
+    if (n > 0 && ids == NULL) fail(ACL_INVALID_PARAM, "the list of %u devices is null", n);
+    else if (events != NULL) fail(ACL_INVALID_PARAM, "events of AI cores must be null");
     else if (metrics != METRICS_NONE && (metrics < 0 || metrics > METRICS_LAST)) {
         fail(ACL_INVALID_PARAM, "metrics of AI cores %d are unknown", metrics);
     } else if (device_bits(ids, n, &bits)) {
@@ -165,8 +148,7 @@ API void *aclprofCreateConfig(const uint32_t *ids, uint32_t n, int32_t metrics, 
     return NULL;
 }
 
-API int32_t aclprofDestroyConfig(const void *handle)
-{
+API int32_t aclprofDestroyConfig(const void *handle) {
     ProfConfig *found = pool_find(&configs, handle);
     if (found == NULL)
         return fail(ACL_INVALID_PARAM, "%p is not a configuration of the profiler, or a destroyed one", handle);
@@ -174,8 +156,7 @@ API int32_t aclprofDestroyConfig(const void *handle)
     return ACL_OK;
 }
 
-API int32_t aclprofSetConfig(int32_t setting, const char *value, size_t length)
-{
+API int32_t aclprofSetConfig(int32_t setting, const char *value, size_t length) {
     REQUIRE(value);
     if (setting < SETTING_FIRST || setting > SETTING_LAST)
         return fail(ACL_INVALID_PARAM, "setting %d is unknown", setting);
@@ -188,55 +169,41 @@ API int32_t aclprofSetConfig(int32_t setting, const char *value, size_t length)
     return was_ready ? ACL_OK : fail(PROF_NOT_RUN, "the profiler is not initialised: call aclprofInit first");
 }
 
-API int32_t aclprofRegisterDeviceCallback(void)
-{
-    return ACL_OK;
-} /* nothing happens on a device that it could tell */
+API int32_t aclprofRegisterDeviceCallback(void) { return ACL_OK; } /* nothing happens on a device that it could tell */
 
-/* ---- marks and steps --------------------------------------------------------------------------------------------- */
-API int32_t aclprofMarkEx(const char *text, size_t length, void *handle)
-{
+/* ---- marks and steps --------------------------------------------------------------------------- */
+API int32_t aclprofMarkEx(const char *text, size_t length, void *handle) {
     REQUIRE(text);
     Stream *stream;
-    if (length == 0)
-        return fail(ACL_INVALID_PARAM, "the mark has no text");
+    if (length == 0) return fail(ACL_INVALID_PARAM, "the mark has no text");
     return stream_of(handle, &stream);
 }
 
-API void *aclprofCreateStepInfo(void)
-{
+API void *aclprofCreateStepInfo(void) {
     StepInfo *made = pool_take(&step_infos, STEP_INFOS);
-    if (made == NULL)
-        return NULL;
+    if (made == NULL) return NULL;
     memset(made->times, 0, sizeof made->times);
     atomic_store(&made->pool.live, true);
     return pool_handle(&step_infos, made);
 }
 
-API void aclprofDestroyStepInfo(void *handle)
-{
+API void aclprofDestroyStepInfo(void *handle) {
     StepInfo *found = pool_find(&step_infos, handle);
-    if (found != NULL)
-        pool_give(&step_infos, found);
+    if (found != NULL) pool_give(&step_infos, found);
 }
 
-API int32_t aclprofGetStepTimestamp(void *handle, int32_t tag, void *stream_handle_)
-{
+API int32_t aclprofGetStepTimestamp(void *handle, int32_t tag, void *stream_handle_) {
     StepInfo *found = pool_find(&step_infos, handle);
-    if (found == NULL)
-        return fail(ACL_INVALID_PARAM, "%p is not a step, or a destroyed one", handle);
-    if (tag < 0 || tag > STEP_END)
-        return fail(ACL_INVALID_PARAM, "the tag %d is neither start (0) nor end (1)", tag);
+    if (found == NULL) return fail(ACL_INVALID_PARAM, "%p is not a step, or a destroyed one", handle);
+    if (tag < 0 || tag > STEP_END) return fail(ACL_INVALID_PARAM, "the tag %d is neither start (0) nor end (1)", tag);
     Stream *stream;
     int code = stream_of(stream_handle_, &stream);
-    if (code == ACL_OK)
-        found->times[tag] = device_tick(stream->device->id);
+    if (code == ACL_OK) found->times[tag] = device_tick(stream->device->id);
     return code;
 }
 
 /* An old driver's version: clients then stamp host records with the monotonic clock instead of a hardware counter. */
-API int32_t halGetAPIVersion(int32_t *version)
-{
+API int32_t halGetAPIVersion(int32_t *version) {
     REQUIRE(version);
     *version = 0x070000;
     return ACL_OK;

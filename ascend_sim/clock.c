@@ -12,8 +12,8 @@ static uint64_t read_clock(clockid_t id) {
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-/* One clock cannot be read at the moment of the other: the narrowest of several readings between two of the other clock is taken, so
- * that a process that is interrupted here does not shift all stamps. */
+/* One clock cannot be read at the moment of the other: the narrowest of several readings between two of the other clock
+ * is taken, so that a process that is interrupted here does not shift all stamps. */
 static void anchor(void) {
     uint64_t narrowest = UINT64_MAX;
     for (int i = 0; i < 32; i++) {
@@ -46,8 +46,9 @@ uint64_t activity_ns(void) {
     return (base_realtime + elapsed + (uint64_t)config()->mspti_offset_ns) / TICK_NS * TICK_NS;
 }
 
-/* The vendor's library reads the device's counter and the host's time together every few seconds, and counts on from there with
- * what it takes for the counter's frequency. Between two such moments its stamps drift away, at each they jump back. */
+/* The vendor's library reads the device's counter and the host's time together every few seconds, and counts on from
+ * there with what it takes for the counter's frequency. Between two such moments its stamps drift away, at each they
+ * jump back. */
 uint64_t kernel_stamp(uint64_t at, uint64_t known_at) {
     pthread_once(&once, anchor);
     const Config *c = config();

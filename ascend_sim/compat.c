@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- settings that are only remembered --------------------------------------------------------------------------- */
+/* ---- settings that are only remembered --------------------------------------------------------- */
 static int32_t saturation_mode[MAX_DEVICES];
 static int64_t system_options[OPTIONS];
 static char compile_options[OPTIONS][OPTION_TEXT];
@@ -111,7 +111,7 @@ API int32_t aclrtGetStreamOverflowSwitch(void *handle, uint32_t *flag) {
     return code;
 }
 
-/* ---- facts about the machine ------------------------------------------------------------------------------------- */
+/* ---- facts about the machine ------------------------------------------------------------------- */
 API int32_t aclrtDeviceCanAccessPeer(int32_t *can, int32_t device, int32_t peer) {
     REQUIRE(can);
     int32_t n = (int32_t)config()->device_count;
@@ -133,7 +133,10 @@ API int32_t aclrtDeviceGetBareTgid(int32_t *pid) {
     return ACL_OK;
 }
 
-typedef struct { int32_t cube, vector, aicpu, memory; void *more; } Utilization; /* percent */
+typedef struct {
+    int32_t cube, vector, aicpu, memory;
+    void *more;
+} Utilization; /* percent */
 
 API int32_t aclrtGetDeviceUtilizationRate(int32_t device, Utilization *rate) {
     REQUIRE(rate);
@@ -159,7 +162,7 @@ API void aclAppLog(int32_t level, const char *function, const char *file, uint32
 API int32_t aclmdlInitDump(void) { return ACL_OK; }
 API int32_t aclmdlFinalizeDump(void) { return ACL_OK; }
 
-/* ---- callbacks run by a subscribed thread ------------------------------------------------------------------------ */
+/* ---- callbacks run by a subscribed thread ------------------------------------------------------ */
 typedef struct Call {
     struct Call *next;
     void (*fn)(void *);
@@ -214,8 +217,7 @@ API int32_t aclrtProcessReport(int32_t timeout) {
     pthread_mutex_lock(&lock);
     int code = 0;
     while (calls == NULL && code == 0) {
-        code = timeout < 0 ? pthread_cond_wait(&call_cond, &lock)
-                           : pthread_cond_timedwait(&call_cond, &lock, &until);
+        code = timeout < 0 ? pthread_cond_wait(&call_cond, &lock) : pthread_cond_timedwait(&call_cond, &lock, &until);
     }
     Call *call = calls;
     if (call != NULL) {
@@ -234,8 +236,8 @@ API int32_t aclrtProcessReport(int32_t timeout) {
     return ACL_OK;
 }
 
-/* ---- not modelled ------------------------------------------------------------------------------------------------ */
-#define REFUSED(name)                                                                                                \
+/* ---- not modelled ------------------------------------------------------------------------------ */
+#define REFUSED(name)                                                                                                  \
     API int32_t name(void) { return fail(RT_FEATURE_UNSUPPORTED, #name " is not modelled by the simulator"); }
 
 REFUSED(aclmdlSetDump)

@@ -1,6 +1,6 @@
-/* The older single-operator interface. Descriptions and attributes can be built for every operator, so that a client reaches
- * the launch; what has no kernel (aclop_launch.c lists what has) is refused there by its name, which tells what is missing.
- * Profiling hooks answer that nobody listens. */
+/* The older single-operator interface. Descriptions and attributes can be built for every operator, so that a client
+ * reaches the launch; what has no kernel (aclop_launch.c lists what has) is refused there by its name, which tells what
+ * is missing. Profiling hooks answer that nobody listens. */
 #include "aclop.h"
 
 API Description *aclCreateTensorDesc(int32_t dtype, int32_t ndim, const int64_t *dims, int32_t format) {
@@ -38,8 +38,8 @@ API int32_t aclSetTensorShape(Description *d, int32_t ndim, const int64_t *dims)
     return ACL_OK;
 }
 
-API int32_t aclSetTensorPlaceMent(Description *d, int32_t place) {
-    (void)place;
+API int32_t aclSetTensorPlaceMent(Description *d, int32_t region) {
+    (void)region;
     REQUIRE(d);
     return ACL_OK;
 }
@@ -57,7 +57,7 @@ API int32_t aclDestroyDataBuffer(const DataBuffer *buffer) {
     return ACL_OK;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------ */
+/* ---- attributes -------------------------------------------------------------------------------- */
 API Attributes *aclopCreateAttr(void) { return calloc(1, sizeof(Attributes)); }
 API void aclopDestroyAttr(const Attributes *attributes) { free((void *)attributes); }
 
@@ -78,7 +78,8 @@ const char *attribute_text(const Attributes *attributes, const char *name, const
     return found != NULL ? found->text : otherwise;
 }
 
-/* Room for one more attribute. Names and lists that are too long belong to operators without a kernel: they are dropped. */
+/* Room for one more attribute. Names and lists that are too long belong to operators without a kernel: they are
+ * dropped. */
 static int attribute_new(Attributes *attributes, const char *name, Attribute **out) {
     static _Thread_local Attribute dropped;
     REQUIRE(attributes);
@@ -90,12 +91,12 @@ static int attribute_new(Attributes *attributes, const char *name, Attribute **o
     return ACL_OK;
 }
 
-#define NUMBER_ATTRIBUTE(function, type)                                                                             \
-    API int32_t function(Attributes *attributes, const char *name, type value) {                                     \
-        Attribute *made = NULL;                                                                                      \
-        int code = attribute_new(attributes, name, &made);                                                           \
-        if (code == ACL_OK) made->number = (double)value;                                                            \
-        return code;                                                                                                 \
+#define NUMBER_ATTRIBUTE(function, type)                                                                               \
+    API int32_t function(Attributes *attributes, const char *name, type value) {                                       \
+        Attribute *made = NULL;                                                                                        \
+        int code = attribute_new(attributes, name, &made);                                                             \
+        if (code == ACL_OK) made->number = (double)value;                                                              \
+        return code;                                                                                                   \
     }
 NUMBER_ATTRIBUTE(aclopSetAttrBool, uint8_t)
 NUMBER_ATTRIBUTE(aclopSetAttrInt, int64_t)
@@ -117,22 +118,23 @@ API int32_t aclopSetAttrListInt(Attributes *attributes, const char *name, int32_
     return code;
 }
 
-#define OTHER_ATTRIBUTE(function) /* no kernel reads these */                                                        \
-    API int32_t function(Attributes *attributes) {                                                                   \
-        REQUIRE(attributes);                                                                                         \
-        return ACL_OK;                                                                                               \
+#define OTHER_ATTRIBUTE(function) /* no kernel reads these */                                                          \
+    API int32_t function(Attributes *attributes) {                                                                     \
+        REQUIRE(attributes);                                                                                           \
+        return ACL_OK;                                                                                                 \
     }
 OTHER_ATTRIBUTE(aclopSetAttrListBool)
 OTHER_ATTRIBUTE(aclopSetAttrListFloat)
 OTHER_ATTRIBUTE(aclopSetAttrListListInt)
 
-/* ---- launches --------------------------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------- */
 API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t bytes, int32_t kind, void *stream);
 
 /* Formats are all plain here, so a change of format is a copy. */
-API int32_t aclopCompileAndExecute(const char *op, int32_t n_in, const Description *const *in_shapes, const DataBuffer *const *in,
-                                   int32_t n_out, const Description *const *out_shapes, DataBuffer *const *out,
-                                   const Attributes *attributes, int32_t engine, int32_t flag, const char *path, void *stream) {
+API int32_t aclopCompileAndExecute(const char *op, int32_t n_in, const Description *const *in_shapes,
+                                   const DataBuffer *const *in, int32_t n_out, const Description *const *out_shapes,
+                                   DataBuffer *const *out, const Attributes *attributes, int32_t engine, int32_t flag,
+                                   const char *path, void *stream) {
     (void)engine, (void)flag, (void)path;
     REQUIRE(op);
     if (strcmp(op, "Identity") == 0 && n_in >= 1 && n_out == 1) {
@@ -146,9 +148,9 @@ API int32_t aclopCompileAndExecute(const char *op, int32_t n_in, const Descripti
     return fail(RT_FEATURE_UNSUPPORTED, "operator %s: the simulator has no such aclop operator", op);
 }
 
-API int32_t aclopCompileAndExecuteV2(const char *op, int32_t n_in, Description **in_shapes, DataBuffer **in, int32_t n_out,
-                                     Description **out_shapes, DataBuffer **out, Attributes *attributes, int32_t engine,
-                                     int32_t flag, const char *path, void *stream) {
+API int32_t aclopCompileAndExecuteV2(const char *op, int32_t n_in, Description **in_shapes, DataBuffer **in,
+                                     int32_t n_out, Description **out_shapes, DataBuffer **out, Attributes *attributes,
+                                     int32_t engine, int32_t flag, const char *path, void *stream) {
     return aclopCompileAndExecute(op, n_in, (const Description *const *)in_shapes, (const DataBuffer *const *)in, n_out,
                                   (const Description *const *)out_shapes, out, attributes, engine, flag, path, stream);
 }

@@ -25,10 +25,13 @@ static double number(const char *name, double fallback) {
     char *end;
     double value = strtod(text, &end);
     switch (*end) {
-        case 'k': case 'K': return value * 1024.0;
-        case 'm': case 'M': return value * 1024.0 * 1024.0;
-        case 'g': case 'G': return value * 1024.0 * 1024.0 * 1024.0;
-        default: return value;
+    case 'k':
+    case 'K': return value * 1024.0;
+    case 'm':
+    case 'M': return value * 1024.0 * 1024.0;
+    case 'g':
+    case 'G': return value * 1024.0 * 1024.0 * 1024.0;
+    default: return value;
     }
 }
 
@@ -86,29 +89,35 @@ Config *config(void) {
     return &instance;
 }
 
-/* ---- data types ------------------------------------------------------------------------------------------------ */
+/* ---- data types -------------------------------------------------------------------------------- */
 size_t dtype_size(int dtype) {
     switch (dtype) {
-        case DT_FLOAT: case DT_INT32: return 4;
-        case DT_FLOAT16: case DT_BF16: case DT_INT16: return 2;
-        case DT_INT64: case DT_DOUBLE: return 8;
-        case DT_INT8: case DT_UINT8: case DT_BOOL: return 1;
-        default: return 0;
+    case DT_FLOAT:
+    case DT_INT32: return 4;
+    case DT_FLOAT16:
+    case DT_BF16:
+    case DT_INT16: return 2;
+    case DT_INT64:
+    case DT_DOUBLE: return 8;
+    case DT_INT8:
+    case DT_UINT8:
+    case DT_BOOL: return 1;
+    default: return 0;
     }
 }
 
 const char *dtype_name(int dtype) {
     switch (dtype) {
-        case DT_FLOAT: return "FLOAT";
-        case DT_FLOAT16: return "FLOAT16";
-        case DT_BF16: return "BFLOAT16";
-        case DT_INT8: return "INT8";
-        case DT_INT16: return "INT16";
-        case DT_INT32: return "INT32";
-        case DT_INT64: return "INT64";
-        case DT_UINT8: return "UINT8";
-        case DT_DOUBLE: return "DOUBLE";
-        case DT_BOOL: return "BOOL";
-        default: return "unsupported type";
+    case DT_FLOAT: return "FLOAT";
+    case DT_FLOAT16: return "FLOAT16";
+    case DT_BF16: return "BFLOAT16";
+    case DT_INT8: return "INT8";
+    case DT_INT16: return "INT16";
+    case DT_INT32: return "INT32";
+    case DT_INT64: return "INT64";
+    case DT_UINT8: return "UINT8";
+    case DT_DOUBLE: return "DOUBLE";
+    case DT_BOOL: return "BOOL";
+    default: return "unsupported type";
     }
 }

@@ -1,19 +1,23 @@
-/* Copies and fills: the direction is checked against the registry; asynchronous copies are so only for pinned memory. */
+/* Copies and fills: the direction is checked against the registry; asynchronous copies are so only for pinned memory.
+ */
 #include "sim.h"
 
 enum { KIND_H2H, KIND_H2D, KIND_D2H, KIND_D2D, KIND_DEFAULT };
 
-typedef struct { Place dst, src; int kind; } Route;
+typedef struct {
+    Region dst, src;
+    int kind;
+} Route;
 
-static int locate(const char *who, const void *p, size_t bytes, bool must_be_device, Place *place) {
+static int locate(const char *who, const void *p, size_t bytes, bool must_be_device, Region *region) {
     char why[200] = "";
     int device = 0;
-    *place = memory_place(p, bytes, &device, why, sizeof why);
-    if (*place == PLACE_FREED) {
+    *region = memory_region(p, bytes, &device, why, sizeof why);
+    if (*region == REGION_FREED) {
         violation("%s: %s", who, why);
         return fail(RT_PARAM_INVALID, "%s: %s", who, why);
     }
-    if ((*place == PLACE_DEVICE) != must_be_device) {
+    if ((*region == REGION_DEVICE) != must_be_device) {
         return fail(RT_PARAM_INVALID, "%s: %p is %s memory, which the copy kind does not allow", who, p,
                     must_be_device ? "host" : "device");
     }
@@ -27,8 +31,8 @@ static int route_copy(const char *who, void *dst, size_t room, const void *src, 
     if (kind == KIND_DEFAULT) {
         char why[200];
         int device;
-        bool to = memory_place(dst, bytes, &device, why, sizeof why) >= PLACE_DEVICE;
-        bool from = memory_place(src, bytes, &device, why, sizeof why) >= PLACE_DEVICE;
+        bool to = memory_region(dst, bytes, &device, why, sizeof why) >= REGION_DEVICE;
+        bool from = memory_region(src, bytes, &device, why, sizeof why) >= REGION_DEVICE;
         kind = to ? (from ? KIND_D2D : KIND_H2D) : (from ? KIND_D2H : KIND_H2H);
     }
     route->kind = kind;
@@ -74,8 +78,8 @@ API int32_t aclrtMemcpy(void *dst, size_t room, const void *src, size_t bytes, i
     bool times_call = mspti_times_calls();
     uint64_t correlation = times_call ? mspti_last_correlation() : mspti_launch(), start = activity_ns();
     move(dst, src, bytes, route.kind);
-    mspti_copy(route.kind, bytes, device->id, times_call ? NO_STREAM_ID : device->default_stream->id, correlation, false, start,
-               activity_ns());
+    mspti_copy(route.kind, bytes, device->id, times_call ? NO_STREAM_ID : device->default_stream->id, correlation,
+               false, start, activity_ns());
     return ACL_OK;
 }
 
@@ -96,17 +100,17 @@ API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t byt
     task->copy.src = src;
     task->copy.bytes = bytes;
     task->copy.kind = route.kind;
-    bool pageable = route.dst == PLACE_PAGEABLE || route.src == PLACE_PAGEABLE;
+    bool pageable = route.dst == REGION_PAGEABLE || route.src == REGION_PAGEABLE;
     task->copy.async = !pageable;
     const void *ends[2] = {dst, src};
-    Place places[2] = {route.dst, route.src};
+    Region regions[2] = {route.dst, route.src};
     for (int i = 0; i < 2; i++) {
         Block *block = NULL;
         char why[200];
         int device = stream->device->id;
-        if (places[i] == PLACE_PINNED) block = memory_use_pinned(ends[i]);
-        if (places[i] == PLACE_DEVICE) { /* the other device's memory is allowed in a copy */
-            memory_place(ends[i], bytes, &device, why, sizeof why);
+        if (regions[i] == REGION_PINNED) block = memory_use_pinned(ends[i]);
+        if (regions[i] == REGION_DEVICE) { /* the other device's memory is allowed in a copy */
+            memory_region(ends[i], bytes, &device, why, sizeof why);
             block = memory_use((uintptr_t)ends[i], (uintptr_t)ends[i] + bytes, device, why, sizeof why);
         }
         if (block != NULL) task->uses[task->use_count++] = block;
@@ -114,40 +118,40 @@ API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t byt
     code = stream_submit(stream, task);
     if (code == 0 && pageable) code = stream_wait_all(stream, -1);
     if (code == 0 && times_call) {
-        mspti_copy(route.kind, bytes, stream->device->id, handle == NULL ? NO_STREAM_ID : stream->id, mspti_last_correlation(), true,
-                   start, activity_ns());
+        mspti_copy(route.kind, bytes, stream->device->id, handle == NULL ? NO_STREAM_ID : stream->id,
+                   mspti_last_correlation(), true, start, activity_ns());
     }
     return code;
 }
 
 API int32_t aclrtMemset(void *ptr, size_t room, int32_t value, size_t bytes) {
     Device *device = NULL;
-    Place place;
+    Region region;
     int code = current_device(&device);
     if (code == 0) code = device_status(device);
     if (code != 0) return code;
     REQUIRE(ptr);
     if (bytes > room) return fail(RT_PARAM_INVALID, "aclrtMemset: %zu bytes do not fit in %zu", bytes, room);
-    code = locate("aclrtMemset", ptr, bytes, true, &place);
+    code = locate("aclrtMemset", ptr, bytes, true, &region);
     if (code != 0) return code;
     bool times_call = mspti_times_calls();
     uint64_t correlation = times_call ? mspti_last_correlation() : mspti_launch(), start = activity_ns();
     memset(device_pointer(ptr), value, bytes);
     count(&counters.memsets, 1);
-    mspti_set(value, bytes, device->id, times_call ? NO_STREAM_ID : device->default_stream->id, correlation, false, start,
-              activity_ns());
+    mspti_set(value, bytes, device->id, times_call ? NO_STREAM_ID : device->default_stream->id, correlation, false,
+              start, activity_ns());
     return ACL_OK;
 }
 
 API int32_t aclrtMemsetAsync(void *ptr, size_t room, int32_t value, size_t bytes, void *handle) {
     Stream *stream = NULL;
-    Place place;
+    Region region;
     int code = stream_of(handle, &stream);
     if (code == 0) code = device_status(stream->device);
     if (code != 0) return code;
     REQUIRE(ptr);
     if (bytes > room) return fail(RT_PARAM_INVALID, "aclrtMemsetAsync: %zu bytes do not fit in %zu", bytes, room);
-    code = locate("aclrtMemsetAsync", ptr, bytes, true, &place);
+    code = locate("aclrtMemsetAsync", ptr, bytes, true, &region);
     if (code != 0) return code;
     Task *task = task_new(TASK_SET, 1);
     bool times_call = mspti_times_calls();
@@ -160,8 +164,8 @@ API int32_t aclrtMemsetAsync(void *ptr, size_t room, int32_t value, size_t bytes
     task_use(task, ptr, 0, (int64_t)bytes, stream->device->id, "aclrtMemsetAsync");
     code = stream_submit(stream, task);
     if (code == 0 && times_call) {
-        mspti_set(value, bytes, stream->device->id, handle == NULL ? NO_STREAM_ID : stream->id, mspti_last_correlation(), true, start,
-                  activity_ns());
+        mspti_set(value, bytes, stream->device->id, handle == NULL ? NO_STREAM_ID : stream->id,
+                  mspti_last_correlation(), true, start, activity_ns());
     }
     return code;
 }

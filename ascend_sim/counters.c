@@ -3,13 +3,17 @@
 
 Counters counters;
 
-static const struct { const char *name; size_t offset; } names[] = {
-#define FIELD(f) {#f, offsetof(Counters, f)}
-    FIELD(allocs), FIELD(frees), FIELD(alloc_bytes), FIELD(live_bytes), FIELD(peak_bytes), FIELD(pinned_allocs),
-    FIELD(pinned_frees), FIELD(launches), FIELD(kernels_started), FIELD(kernels_done), FIELD(copies), FIELD(memsets), FIELD(tasks_skipped),
-    FIELD(faults), FIELD(violations), FIELD(tensors_live), FIELD(scalars_live), FIELD(arrays_live),
-    FIELD(lists_live), FIELD(executors_live), FIELD(streams_made), FIELD(events_made), FIELD(records),
-    FIELD(host_calls),
+static const struct {
+    const char *name;
+    size_t offset;
+} names[] = {
+#define FIELD(f)                                                                                                       \
+    { #f, offsetof(Counters, f) }
+    FIELD(allocs),        FIELD(frees),        FIELD(alloc_bytes),   FIELD(live_bytes),      FIELD(peak_bytes),
+    FIELD(pinned_allocs), FIELD(pinned_frees), FIELD(launches),      FIELD(kernels_started), FIELD(kernels_done),
+    FIELD(copies),        FIELD(memsets),      FIELD(tasks_skipped), FIELD(faults),          FIELD(violations),
+    FIELD(tensors_live),  FIELD(scalars_live), FIELD(arrays_live),   FIELD(lists_live),      FIELD(executors_live),
+    FIELD(streams_made),  FIELD(events_made),  FIELD(records),       FIELD(host_calls),
 #undef FIELD
 };
 
@@ -36,9 +40,9 @@ API uint64_t simLeaks(void) {
 }
 
 API void simResetCounters(void) { /* what is live stays counted */
-    _Atomic uint64_t *flows[] = {&counters.launches, &counters.kernels_done, &counters.copies, &counters.memsets,
-                                 &counters.tasks_skipped, &counters.faults, &counters.violations, &counters.records,
-                                 &counters.host_calls, &counters.alloc_bytes};
+    _Atomic uint64_t *flows[] = {
+        &counters.launches, &counters.kernels_done, &counters.copies,  &counters.memsets,    &counters.tasks_skipped,
+        &counters.faults,   &counters.violations,   &counters.records, &counters.host_calls, &counters.alloc_bytes};
     for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) atomic_store(flows[i], 0);
     atomic_store(&counters.peak_bytes, atomic_load(&counters.live_bytes));
 }

@@ -23,7 +23,7 @@ static _Atomic uint32_t sync_events;
 
 static void init_cond(void) { cond_init_monotonic(&done_cond); }
 
-/* ---- recordings -------------------------------------------------------------------------------------------------------- */
+/* ---- recordings -------------------------------------------------------------------------------- */
 void record_release(Record *record) {
     if (record != NULL && atomic_fetch_sub(&record->refs, 1) == 1) free(record);
 }
@@ -69,7 +69,7 @@ static int event_of(void *handle, Event **out) {
     return ACL_OK;
 }
 
-/* ---- creation ------------------------------------------------------------------------------------------------------------ */
+/* ---- creation ---------------------------------------------------------------------------------- */
 static int create(void **out, uint32_t flags, bool extended) {
     *out = NULL;
     Device *device = NULL;
@@ -127,7 +127,7 @@ API int32_t aclrtGetEventAvailNum(uint32_t *available) {
     return ACL_OK;
 }
 
-/* ---- recording and waiting -------------------------------------------------------------------------------------------------- */
+/* ---- recording and waiting --------------------------------------------------------------------- */
 API int32_t aclrtRecordEvent(void *handle, void *stream_handle_) {
     Event *event = NULL;
     Stream *stream = NULL;
@@ -225,13 +225,14 @@ API int32_t aclrtQueryEvent(void *handle, int32_t *status) { /* the older call: 
     return ACL_OK;
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------- */
 static int stamp(void *handle, uint64_t *tick) {
     Event *event = NULL;
     int code = event_of(handle, &event);
     if (code != 0) return code;
     if ((event->flags & FLAG_TIME_LINE) == 0) {
-        return fail(RT_TIMESTAMP_INVALID, "the event was created without ACL_EVENT_TIME_LINE (flag 0x%x)", event->flags);
+        return fail(RT_TIMESTAMP_INVALID, "the event was created without ACL_EVENT_TIME_LINE (flag 0x%x)",
+                    event->flags);
     }
     Record *record = current_record(event);
     bool done = record != NULL && atomic_load(&record->done);

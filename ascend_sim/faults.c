@@ -5,7 +5,11 @@
 
 #define RULES 32
 
-typedef struct { char op[48]; uint64_t delay_ns; bool used; } DelayRule;
+typedef struct {
+    char op[48];
+    uint64_t delay_ns;
+    bool used;
+} DelayRule;
 typedef void (*ExceptionCallback)(void *info);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -90,8 +94,10 @@ API int32_t simSetOpDelay(const char *op, uint64_t ns) {
     return code;
 }
 
-/* ---- exception callback ------------------------------------------------------------------------------------------------ */
-typedef struct { uint32_t task, stream, thread, device, code; } ExceptionInfo;
+/* ---- exception callback ------------------------------------------------------------------------ */
+typedef struct {
+    uint32_t task, stream, thread, device, code;
+} ExceptionInfo;
 
 void exception_notify(uint32_t task, uint32_t stream, uint32_t thread, uint32_t device, uint32_t code) {
     pthread_mutex_lock(&lock);

@@ -1,17 +1,22 @@
-/* The exported functions of HCCL: communicators, and communications as tasks of streams. Of one communicator, collectives run one
+/* The exported functions of HCCL that communicate, as tasks of streams. Of one communicator, collectives run one
  * after the other in the order of the calls, whatever streams they are in, and so do messages. */
 #include "hccl.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-typedef struct { int32_t type; void *buffer; uint64_t count; int32_t dtype; uint32_t peer; } SendRecvItem;
+typedef struct {
+    int32_t type;
+    void *buffer;
+    uint64_t count;
+    int32_t dtype;
+    uint32_t peer;
+} SendRecvItem;
 
-static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Comm), .tag = 0x48};
 static _Atomic uint64_t communications;
-static _Atomic uint32_t comm_serial;
 
-/* ---- faults: ASCEND_SIM_HCCL_FAULT=RANK:N:WHAT, where WHAT is die, hang or the HcclResult that the call answers -------- */
+/* ---- faults: ASCEND_SIM_HCCL_FAULT=RANK:N:WHAT, where WHAT is die, hang or the HcclResult that the call answers ----
+ */
 typedef enum { FAULT_NONE, FAULT_DIE, FAULT_HANG, FAULT_CODE } FaultKind;
 static pthread_once_t fault_once = PTHREAD_ONCE_INIT;
 static FaultKind fault_kind;
@@ -40,7 +45,7 @@ static FaultKind fault_for(const Comm *comm, uint64_t nth) {
     return fault_kind != FAULT_NONE && comm->rank == fault_rank && nth == fault_nth ? fault_kind : FAULT_NONE;
 }
 
-/* ---- the order of a communicator's tasks ----------------------------------------------------------------------------------- */
+/* ---- the order of a communicator's tasks ------------------------------------------------------- */
 static bool is_message(const CommTask *task) { return task->kind >= COMM_SEND; }
 
 static bool is_turn(const CommTask *task) {
@@ -66,12 +71,13 @@ void comm_task_free(CommTask *task) {
     free(task);
 }
 
-/* ---- what the worker of a stream does --------------------------------------------------------------------------------------- */
+/* ---- what the worker of a stream does ---------------------------------------------------------- */
 const char *comm_task_name(const CommTask *task) { return comm_kind_name(task->kind); }
 
 static const char *kernel_name(CommKind kind) {
-    static const char *const names[] = {"hcom_allReduce_Sim", "hcom_broadcast_Sim", "hcom_allGather_Sim", "hcom_reduceScatter_Sim",
-                                        "hcom_reduce_Sim", "hcom_scatter_Sim", "hcom_barrier_Sim", "hcom_send_Sim", "hcom_receive_Sim",
+    static const char *const names[] = {"hcom_allReduce_Sim",     "hcom_broadcast_Sim", "hcom_allGather_Sim",
+                                        "hcom_reduceScatter_Sim", "hcom_reduce_Sim",    "hcom_scatter_Sim",
+                                        "hcom_barrier_Sim",       "hcom_send_Sim",      "hcom_receive_Sim",
                                         "hcom_batchSendRecv_Sim", "hcom_alltoallv_Sim", "hcom_allGatherV_Sim"};
     return names[kind];
 }
@@ -96,27 +102,21 @@ int comm_task_execute(Stream *stream, CommTask *task, uint64_t correlation, char
         atomic_store(&comm->error, HCCL_INTERNAL);
         return code;
     }
-    int result = fault == FAULT_HANG
-                     ? segment_wait(comm, stream, own_rank, NULL, comm->timeout_ns ? host_ns() + comm->timeout_ns : 0, why, size)
-                     : comm_run(task, stream, why, size);
+    int result = fault == FAULT_HANG ? segment_wait(comm, stream, own_rank, NULL,
+                                                    comm->timeout_ns ? host_ns() + comm->timeout_ns : 0, why, size)
+                                     : comm_run(task, stream, why, size);
     uint64_t end = host_ns();
     if (result != HCCL_OK) {
         if (result == HCCL_PARAMETER) violation("%s: %s", name, why);
         atomic_store(&comm->error, result);
         return result == HCCL_TIMEOUT ? RT_TASK_TIMEOUT : RT_SUSPECT_REMOTE;
     }
-    mspti_communication(kernel_name(task->kind), comm->name, (int)task->what.dtype, task->what.count, stream->device->id, stream->id,
-                        correlation, kernel_stamp(start, end), kernel_stamp(end, end));
+    mspti_communication(kernel_name(task->kind), comm->name, (int)task->what.dtype, task->what.count,
+                        stream->device->id, stream->id, correlation, kernel_stamp(start, end), kernel_stamp(end, end));
     return 0;
 }
 
-/* ---- submitting ---------------------------------------------------------------------------------------------------------------- */
-static int comm_of(const char *who, void *handle, Comm **out) {
-    if (handle == NULL) return fail(HCCL_NULL, "%s: the communicator is null", who);
-    *out = pool_find(&pool, handle);
-    return *out != NULL ? HCCL_OK : fail(HCCL_PARAMETER, "%s: the communicator does not exist or was destroyed", who);
-}
-
+/* ---- submitting -------------------------------------------------------------------------------- */
 static CommTask *new_task(Comm *comm, CommKind kind, Description what, uint32_t items) {
     CommTask *task = calloc(1, sizeof *task + items * sizeof(Item));
     what.kind = kind;
@@ -135,7 +135,8 @@ static int submit(CommTask *work, void *stream_handle_, uint64_t send_bytes, uin
     int code = stream_of(stream_handle_, &stream);
     if (code == 0) code = device_status(stream->device);
     if (code == 0 && stream->device->id != comm->device) {
-        code = fail(HCCL_PARAMETER, "%s: the communicator is on device %d, the stream on device %d", who, comm->device, stream->device->id);
+        code = fail(HCCL_PARAMETER, "%s: the communicator is on device %d, the stream on device %d", who, comm->device,
+                    stream->device->id);
     }
     work->nth = atomic_fetch_add(&communications, 1) + 1;
     if (code == 0 && fault_for(comm, work->nth) == FAULT_CODE) code = fail(fault_result, "%s: injected fault", who);
@@ -146,7 +147,8 @@ static int submit(CommTask *work, void *stream_handle_, uint64_t send_bytes, uin
     Task *task = task_new(TASK_COMM, 2 + work->item_count);
     use_memory(task, work->send, send_bytes, comm->device, who);
     use_memory(task, work->recv, recv_bytes, comm->device, who);
-    for (uint32_t i = 0; i < work->item_count; i++) use_memory(task, work->items[i].buffer, work->items[i].bytes, comm->device, who);
+    for (uint32_t i = 0; i < work->item_count; i++)
+        use_memory(task, work->items[i].buffer, work->items[i].bytes, comm->device, who);
     task->comm = work;
     task->correlation = mspti_launch();
     count(&counters.launches, 1);
@@ -161,10 +163,17 @@ static int submit(CommTask *work, void *stream_handle_, uint64_t send_bytes, uin
     return code == 0 ? HCCL_OK : HCCL_RUNTIME;
 }
 
-typedef struct { void *send, *recv; uint64_t count; int32_t dtype, reduce; uint32_t root; } Arguments;
+typedef struct {
+    void *send, *recv;
+    uint64_t count;
+    int32_t dtype, reduce;
+    uint32_t root;
+} Arguments;
 
-/* Sizes are in elements; a pointer may be null where this rank neither sends nor receives, or where there are no elements. */
-static int collective(CommKind kind, Arguments a, void *handle, void *stream, uint64_t send_count, uint64_t recv_count) {
+/* Sizes are in elements; a pointer may be null where this rank neither sends nor receives, or where there are no
+ * elements. */
+static int collective(CommKind kind, Arguments a, void *handle, void *stream, uint64_t send_count,
+                      uint64_t recv_count) {
     const char *who = comm_kind_name(kind);
     Comm *comm = NULL;
     int code = comm_of(who, handle, &comm);
@@ -176,7 +185,8 @@ static int collective(CommKind kind, Arguments a, void *handle, void *stream, ui
     }
     if (a.reduce < REDUCE_SUM || a.reduce > REDUCE_MIN) return fail(HCCL_PARAMETER, "%s: reduction %d", who, a.reduce);
     if (a.root >= comm->size) return fail(HCCL_PARAMETER, "%s: root %u of %u ranks", who, a.root, comm->size);
-    if ((send_count > 0 && a.send == NULL) || (recv_count > 0 && a.recv == NULL)) return fail(HCCL_NULL, "%s: a buffer is null", who);
+    if ((send_count > 0 && a.send == NULL) || (recv_count > 0 && a.recv == NULL))
+        return fail(HCCL_NULL, "%s: a buffer is null", who);
     Description what = {0, (uint32_t)a.dtype, (uint32_t)a.reduce, a.root, a.count};
     CommTask *task = new_task(comm, kind, what, 0);
     task->send = a.send;
@@ -185,22 +195,24 @@ static int collective(CommKind kind, Arguments a, void *handle, void *stream, ui
 }
 
 static uint32_t size_of(void *handle) {
-    const Comm *comm = handle != NULL ? pool_find(&pool, handle) : NULL;
+    const Comm *comm = comm_find(handle);
     return comm != NULL ? comm->size : 0;
 }
 
 static bool is_rank(void *handle, uint32_t rank) {
-    const Comm *comm = handle != NULL ? pool_find(&pool, handle) : NULL;
+    const Comm *comm = comm_find(handle);
     return comm != NULL && comm->rank == rank;
 }
 
-/* ---- exported: collectives --------------------------------------------------------------------------------------------------------- */
+/* ---- exported: collectives --------------------------------------------------------------------- */
 API int32_t HcclAllReduce(void *send, void *recv, uint64_t n, int32_t dtype, int32_t op, void *comm, void *stream) {
     return collective(COMM_ALL_REDUCE, (Arguments){send, recv, n, dtype, op, 0}, comm, stream, n, n);
 }
 
-API int32_t HcclReduce(void *send, void *recv, uint64_t n, int32_t dtype, int32_t op, uint32_t root, void *comm, void *stream) {
-    return collective(COMM_REDUCE, (Arguments){send, recv, n, dtype, op, root}, comm, stream, n, is_rank(comm, root) ? n : 0);
+API int32_t HcclReduce(void *send, void *recv, uint64_t n, int32_t dtype, int32_t op, uint32_t root, void *comm,
+                       void *stream) {
+    return collective(COMM_REDUCE, (Arguments){send, recv, n, dtype, op, root}, comm, stream, n,
+                      is_rank(comm, root) ? n : 0);
 }
 
 API int32_t HcclBroadcast(void *buffer, uint64_t n, int32_t dtype, uint32_t root, void *comm, void *stream) {
@@ -212,7 +224,8 @@ API int32_t HcclAllGather(void *send, void *recv, uint64_t n, int32_t dtype, voi
 }
 
 API int32_t HcclReduceScatter(void *send, void *recv, uint64_t n, int32_t dtype, int32_t op, void *comm, void *stream) {
-    return collective(COMM_REDUCE_SCATTER, (Arguments){send, recv, n, dtype, op, 0}, comm, stream, n * size_of(comm), n);
+    return collective(COMM_REDUCE_SCATTER, (Arguments){send, recv, n, dtype, op, 0}, comm, stream, n * size_of(comm),
+                      n);
 }
 
 API int32_t HcclScatter(void *send, void *recv, uint64_t n, int32_t dtype, uint32_t root, void *comm, void *stream) {
@@ -224,11 +237,12 @@ API int32_t HcclBarrier(void *comm, void *stream) {
     return collective(COMM_BARRIER, (Arguments){NULL, NULL, 0, HCCL_INT8, 0, 0}, comm, stream, 0, 0);
 }
 
-/* ---- exported: messages -------------------------------------------------------------------------------------------------------------- */
+/* ---- exported: messages ------------------------------------------------------------------------ */
 static int add_item(CommTask *task, bool send, void *buffer, uint64_t n, int32_t dtype, uint32_t peer) {
     const char *who = comm_kind_name(task->kind);
     size_t item = hccl_item_size((uint32_t)dtype);
-    if (item == 0) return fail(HCCL_NOT_SUPPORTED, "%s does not support the type %s", who, hccl_type_name((uint32_t)dtype));
+    if (item == 0)
+        return fail(HCCL_NOT_SUPPORTED, "%s does not support the type %s", who, hccl_type_name((uint32_t)dtype));
     if (peer >= task->comm->size) return fail(HCCL_PARAMETER, "%s: rank %u of %u", who, peer, task->comm->size);
     if (n > 0 && buffer == NULL) return fail(HCCL_NULL, "%s: a buffer is null", who);
     task->items[task->item_count++] = (Item){send, buffer, n * item, 0, peer, (uint32_t)dtype};
@@ -249,8 +263,10 @@ static int messages(CommKind kind, const SendRecvItem *items, uint32_t n, void *
     if (items == NULL || n == 0) return fail(HCCL_PARAMETER, "%s: no messages", who);
     CommTask *task = new_task(comm, kind, (Description){.dtype = (uint32_t)items[0].dtype, .count = items[0].count}, n);
     for (uint32_t i = 0; code == HCCL_OK && i < n; i++) {
-        if (items[i].peer == comm->rank) code = fail(HCCL_PARAMETER, "%s: rank %u is this process itself", who, items[i].peer);
-        if (code == HCCL_OK) code = add_item(task, items[i].type == 0, items[i].buffer, items[i].count, items[i].dtype, items[i].peer);
+        if (items[i].peer == comm->rank)
+            code = fail(HCCL_PARAMETER, "%s: rank %u is this process itself", who, items[i].peer);
+        if (code == HCCL_OK)
+            code = add_item(task, items[i].type == 0, items[i].buffer, items[i].count, items[i].dtype, items[i].peer);
     }
     return finish_items(task, code, stream);
 }
@@ -267,15 +283,18 @@ API int32_t HcclBatchSendRecv(SendRecvItem *items, uint32_t n, void *comm, void 
     return messages(COMM_BATCH, items, n, comm, stream);
 }
 
-API int32_t HcclAlltoAllV(const void *send, const void *send_counts, const void *send_starts, int32_t send_type, const void *recv,
-                          const void *recv_counts, const void *recv_starts, int32_t recv_type, void *handle, void *stream) {
+API int32_t HcclAlltoAllV(const void *send, const void *send_counts, const void *send_starts, int32_t send_type,
+                          const void *recv, const void *recv_counts, const void *recv_starts, int32_t recv_type,
+                          void *handle, void *stream) {
     Comm *comm = NULL;
     int code = comm_of("HcclAlltoAllV", handle, &comm);
     if (code != 0) return code;
     const uint64_t *counts[2] = {send_counts, recv_counts}, *starts[2] = {send_starts, recv_starts};
-    if (!counts[0] || !counts[1] || !starts[0] || !starts[1]) return fail(HCCL_NULL, "HcclAlltoAllV: counts or displacements are null");
+    if (!counts[0] || !counts[1] || !starts[0] || !starts[1])
+        return fail(HCCL_NULL, "HcclAlltoAllV: counts or displacements are null");
     CommTask *task = new_task(comm, COMM_ALL_TO_ALL, (Description){.dtype = (uint32_t)send_type}, 2 * comm->size);
-    for (uint32_t rank = 0; code == HCCL_OK && rank < comm->size; rank++) { /* a send, then a receive: run_messages relies on it */
+    for (uint32_t rank = 0; code == HCCL_OK && rank < comm->size;
+         rank++) { /* a send, then a receive: run_messages relies on it */
         char *from = (char *)send + starts[0][rank] * hccl_item_size((uint32_t)send_type);
         char *to = (char *)recv + starts[1][rank] * hccl_item_size((uint32_t)recv_type);
         task->what.count += counts[0][rank];
@@ -288,8 +307,8 @@ API int32_t HcclAlltoAllV(const void *send, const void *send_counts, const void 
     return finish_items(task, code, stream);
 }
 
-API int32_t HcclAlltoAll(const void *send, uint64_t send_count, int32_t send_type, const void *recv, uint64_t recv_count,
-                         int32_t recv_type, void *comm, void *stream) {
+API int32_t HcclAlltoAll(const void *send, uint64_t send_count, int32_t send_type, const void *recv,
+                         uint64_t recv_count, int32_t recv_type, void *comm, void *stream) {
     uint64_t counts[2][MAX_RANKS], starts[2][MAX_RANKS];
     for (uint64_t rank = 0; rank < MAX_RANKS; rank++) {
         counts[0][rank] = send_count;
@@ -298,131 +317,4 @@ API int32_t HcclAlltoAll(const void *send, uint64_t send_count, int32_t send_typ
         starts[1][rank] = rank * recv_count;
     }
     return HcclAlltoAllV(send, counts[0], starts[0], send_type, recv, counts[1], starts[1], recv_type, comm, stream);
-}
-
-/* ---- exported: communicators ------------------------------------------------------------------------------------------------------------ */
-API int32_t HcclGetRootInfo(void *root_info) {
-    if (root_info == NULL) return fail(HCCL_NULL, "HcclGetRootInfo: the root info is null");
-    if (runtime_usable() != 0) return HCCL_RUNTIME;
-    return segment_create(root_info);
-}
-
-static uint64_t execution_timeout(void) { /* the vendor's variable, in seconds; 0 is none */
-    const char *text = getenv("HCCL_EXEC_TIMEOUT");
-    return (uint64_t)((text != NULL && *text != '\0' ? strtod(text, NULL) : 1836) * 1e9);
-}
-
-API int32_t HcclCommInitRootInfo(uint32_t size, const void *root_info, uint32_t rank, void **out) {
-    Device *device = NULL;
-    if (root_info == NULL || out == NULL) return fail(HCCL_NULL, "HcclCommInitRootInfo: the root info or the result is null");
-    *out = NULL;
-    if (runtime_usable() != 0 || current_device(&device) != 0) return HCCL_RUNTIME;
-    if (size == 0 || size > MAX_RANKS || rank >= size) {
-        return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: rank %u of %u; the simulator has up to %d ranks", rank, size, MAX_RANKS);
-    }
-    Comm *comm = pool_take(&pool, UINT32_MAX);
-    if (comm == NULL) return fail(HCCL_INTERNAL, "HcclCommInitRootInfo: no communicator left");
-    PoolItem item = comm->pool;
-    memset(comm, 0, sizeof *comm);
-    comm->pool = item;
-    comm->rank = rank;
-    comm->size = size;
-    comm->device = device->id;
-    comm->timeout_ns = execution_timeout();
-    snprintf(comm->name, sizeof comm->name, "sim_group_%u", atomic_fetch_add(&comm_serial, 1));
-    short_lock_init(&comm->calls);
-    short_lock_init(&comm->lock);
-    pthread_cond_init(&comm->turn, NULL);
-    int code = segment_join(comm, root_info);
-    if (code != HCCL_OK) {
-        pool_give(&pool, comm);
-        return code;
-    }
-    atomic_store(&comm->pool.live, true);
-    *out = pool_handle(&pool, comm);
-    return HCCL_OK;
-}
-
-/* The part of the vendor's structure that this library looks at: its name, and the timeout of a communication in seconds. */
-typedef struct {
-    uint64_t size;
-    char head[16];
-    uint32_t buffer_size, deterministic;
-    char name[COMM_NAME_BYTES], udi[128];
-    uint32_t modes[4];
-    uint64_t job;
-    uint8_t zero_copy;
-    int32_t timeout; /* -1: not set */
-} CommConfig;
-
-API int32_t HcclCommInitRootInfoConfig(uint32_t size, const void *root_info, uint32_t rank, const CommConfig *settings, void **out) {
-    int code = HcclCommInitRootInfo(size, root_info, rank, out);
-    if (code != HCCL_OK || settings == NULL) return code;
-    Comm *comm = pool_find(&pool, *out);
-    if (settings->size >= sizeof *settings && settings->timeout >= 0) comm->timeout_ns = (uint64_t)settings->timeout * 1000000000ull;
-    if (settings->name[0] != '\0') snprintf(comm->name, sizeof comm->name, "%.*s", COMM_NAME_BYTES - 1, settings->name);
-    return code;
-}
-
-API int32_t HcclCommDestroy(void *handle) {
-    Comm *comm = NULL;
-    int code = comm_of("HcclCommDestroy", handle, &comm);
-    if (code != 0) return code;
-    pthread_mutex_lock(&comm->lock);
-    if (comm->first != NULL) violation("HcclCommDestroy: %s of the communicator is not done", comm_kind_name(comm->first->kind));
-    atomic_store(&comm->closing, true);
-    while (comm->first != NULL) pthread_cond_wait(&comm->turn, &comm->lock);
-    pthread_mutex_unlock(&comm->lock);
-    segment_leave(comm);
-    pool_give(&pool, comm);
-    return HCCL_OK;
-}
-
-API int32_t HcclGetRankSize(void *handle, uint32_t *size) {
-    Comm *comm = NULL;
-    int code = comm_of("HcclGetRankSize", handle, &comm);
-    if (code == 0 && size == NULL) return fail(HCCL_NULL, "HcclGetRankSize: the result is null");
-    if (code == 0) *size = comm->size;
-    return code;
-}
-
-API int32_t HcclGetRankId(void *handle, uint32_t *rank) {
-    Comm *comm = NULL;
-    int code = comm_of("HcclGetRankId", handle, &comm);
-    if (code == 0 && rank == NULL) return fail(HCCL_NULL, "HcclGetRankId: the result is null");
-    if (code == 0) *rank = comm->rank;
-    return code;
-}
-
-API int32_t HcclGetCommName(void *handle, char *name) { /* room for 128 bytes */
-    Comm *comm = NULL;
-    int code = comm_of("HcclGetCommName", handle, &comm);
-    if (code == 0 && name == NULL) return fail(HCCL_NULL, "HcclGetCommName: the result is null");
-    if (code == 0) snprintf(name, COMM_NAME_BYTES, "%s", comm->name);
-    return code;
-}
-
-API int32_t HcclGetCommAsyncError(void *handle, int32_t *error) {
-    Comm *comm = NULL;
-    int code = comm_of("HcclGetCommAsyncError", handle, &comm);
-    if (code == 0 && error == NULL) return fail(HCCL_NULL, "HcclGetCommAsyncError: the result is null");
-    if (code == 0) *error = atomic_load(&comm->error);
-    return code;
-}
-
-API const char *HcclGetErrorString(int32_t code) {
-    static const char *const texts[] = {
-        "no error", "parameter error", "empty pointer", "memory error", "internal error", "feature not supported", "resource not found",
-        "resource unavailable", "system call failed", "timeout", "file cannot be opened", "TCP connection failed",
-        "RoCE connection failed", "TCP transfer failed", "RoCE transfer failed", "runtime call failed", "driver call failed",
-        "profiling call failed", "CCE call failed", "network call failed", "try again", "remote error", "communicator suspended",
-        "retry failed", "out of memory"};
-    return code >= 0 && code < (int32_t)(sizeof texts / sizeof *texts) ? texts[code] : "unknown error";
-}
-
-API uint32_t HcclGetCommConfigCapability(void) { return 9; } /* settings up to the timeout; the name and that one are looked at */
-
-API int32_t HcclSetConfig(int32_t setting, int32_t value) { /* results are always deterministic */
-    (void)value;
-    return setting == 0 ? HCCL_OK : fail(HCCL_NOT_SUPPORTED, "HcclSetConfig: setting %d", setting);
 }

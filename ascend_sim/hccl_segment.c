@@ -37,7 +37,7 @@ static uint64_t born(int32_t process) { /* start time of a process; 0 for one th
 
 static bool lives(const Member *member) { return born(member->process) == member->born; }
 
-/* Names that processes left behind which died before all ranks had joined. */
+/* Names of processes that died before all ranks had joined. */
 static void clean_up(void) {
     DIR *folder = opendir("/dev/shm");
     if (folder == NULL) return;
@@ -54,10 +54,12 @@ static void clean_up(void) {
 int segment_create(char *root_info) {
     clean_up();
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "/" PREFIX "%d-%u-%llx", (int)getpid(), atomic_fetch_add(&serial, 1), (unsigned long long)host_ns());
+    snprintf(name, sizeof name, "/" PREFIX "%d-%u-%llx", (int)getpid(), atomic_fetch_add(&serial, 1),
+             (unsigned long long)host_ns());
     int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (file < 0) return fail(HCCL_SYSTEM_CALL, "HcclGetRootInfo: shm_open(%s): %s", name, strerror(errno));
-    int code = ftruncate(file, sizeof(Segment)) == 0 ? HCCL_OK : fail(HCCL_SYSTEM_CALL, "HcclGetRootInfo: %s", strerror(errno));
+    int code = ftruncate(file, sizeof(Segment)) == 0 ? HCCL_OK
+                                                     : fail(HCCL_SYSTEM_CALL, "HcclGetRootInfo: %s", strerror(errno));
     close(file);
     memset(root_info, 0, ROOT_INFO_BYTES);
     snprintf(root_info, ROOT_INFO_BYTES, MAGIC "%s", name);
@@ -96,7 +98,8 @@ static bool is_dropped(const Stream *stream) {
     return dropped;
 }
 
-int segment_wait(Comm *comm, const Stream *stream, MissingFn missing, const void *argument, uint64_t until_ns, char *why, size_t size) {
+int segment_wait(Comm *comm, const Stream *stream, MissingFn missing, const void *argument, uint64_t until_ns,
+                 char *why, size_t size) {
     Segment *segment = comm->segment;
     uint64_t look = host_ns() + LOOK_NS;
     char names[64];
@@ -140,13 +143,15 @@ static int check_members(const Comm *comm) {
     const Member *members = comm->segment->members;
     for (uint32_t rank = 0; rank < comm->size; rank++) {
         if (members[rank].world != comm->size) {
-            return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: rank %u expects %u ranks, rank %u expects %u", comm->rank, comm->size,
-                        rank, members[rank].world);
+            return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: rank %u expects %u ranks, rank %u expects %u",
+                        comm->rank, comm->size, rank, members[rank].world);
         }
         for (uint32_t other = 0; other < rank; other++) {
             if (members[other].device != members[rank].device) continue;
-            return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: ranks %u and %u are both on device %d; each rank needs a device of its own",
-                        other, rank, members[rank].device);
+            return fail(
+                HCCL_PARAMETER,
+                "HcclCommInitRootInfo: ranks %u and %u are both on device %d; each rank needs a device of its own",
+                other, rank, members[rank].device);
         }
     }
     return HCCL_OK;
@@ -164,7 +169,9 @@ int segment_join(Comm *comm, const char *root_info) {
     if (memcmp(root_info, MAGIC, head) != 0) return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: this is no root info");
     snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, root_info + head);
     int file = shm_open(name, O_RDWR, 0600);
-    if (file < 0) return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: %s is not there (used before, or its process has ended)", name);
+    if (file < 0)
+        return fail(HCCL_PARAMETER, "HcclCommInitRootInfo: %s is not there (used before, or its process has ended)",
+                    name);
     void *memory = mmap(NULL, sizeof(Segment), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (memory == MAP_FAILED) return fail(HCCL_SYSTEM_CALL, "HcclCommInitRootInfo: %s", strerror(errno));

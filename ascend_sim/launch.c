@@ -10,38 +10,53 @@ enum {
 #undef OP
 };
 
-#define OP(Name, unit, types, check, run, variant, ...)                                                              \
-    static const char roles_##Name[] = {EACH(ROLE_CHAR, __VA_ARGS__), '\0'};                                         \
-    API int32_t aclnn##Name##GetWorkspaceSize(EACH(PARAMETER, __VA_ARGS__), uint64_t *workspace, void **executor) {  \
-        const RawArg raw[] = {EACH(RAW, __VA_ARGS__)};                                                               \
-        return op_prepare(OP_##Name, raw, workspace, executor);                                                      \
-    }                                                                                                                \
-    API int32_t aclnn##Name(void *workspace, uint64_t size, void *executor, void *stream) {                          \
-        return op_launch(OP_##Name, workspace, size, executor, stream);                                              \
+#define OP(Name, unit, types, check, run, variant, ...)                                                                \
+    static const char roles_##Name[] = {EACH(ROLE_CHAR, __VA_ARGS__), '\0'};                                           \
+    API int32_t aclnn##Name##GetWorkspaceSize(EACH(PARAMETER, __VA_ARGS__), uint64_t *workspace, void **executor) {    \
+        const RawArg raw[] = {EACH(RAW, __VA_ARGS__)};                                                                 \
+        return op_prepare(OP_##Name, raw, workspace, executor);                                                        \
+    }                                                                                                                  \
+    API int32_t aclnn##Name(void *workspace, uint64_t size, void *executor, void *stream) {                            \
+        return op_launch(OP_##Name, workspace, size, executor, stream);                                                \
     }
 #include "op_table.h"
 #undef OP
 
 const OpInfo op_infos[] = {
-#define OP(Name, unit, types, check, run, variant, ...)                                                              \
+#define OP(Name, unit, types, check, run, variant, ...)                                                                \
     {#Name, "aclnn" #Name "_" #Name "Sim_" #Name, roles_##Name, UNIT_##unit, types, check, run, variant},
 #include "op_table.h"
 #undef OP
 };
 const int op_count = sizeof op_infos / sizeof *op_infos;
 
-/* ---- executors: the handle dies with phase 2, the payload with the kernel ------------------------------------------- */
-typedef struct { PoolItem pool; Executor *payload; } Handle;
+/* ---- executors: the handle dies with phase 2, the payload with the kernel ---------------------- */
+typedef struct {
+    PoolItem pool;
+    Executor *payload;
+} Handle;
 static Pool pool = {.lock = SHORT_LOCK, .item_size = sizeof(Handle), .tag = 0x58};
 
 void executor_free(Executor *e) { free(e); }
 
 enum { ROLE_TENSOR = 1, ROLE_POINTER = 2, ROLE_OPTIONAL = 4 }; /* pointers to other things than tensors */
 static const uint8_t role_bits[128] = {
-    ['i'] = ROLE_TENSOR, ['n'] = ROLE_TENSOR | ROLE_OPTIONAL, ['o'] = ROLE_TENSOR, ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
-    ['m'] = ROLE_TENSOR, ['k'] = ROLE_TENSOR | ROLE_OPTIONAL, ['s'] = ROLE_POINTER, ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
-    ['I'] = ROLE_POINTER, ['J'] = ROLE_POINTER | ROLE_OPTIONAL, ['B'] = ROLE_POINTER, ['L'] = ROLE_POINTER,
-    ['M'] = ROLE_POINTER | ROLE_OPTIONAL, ['E'] = ROLE_POINTER | ROLE_OPTIONAL, ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
+    ['i'] = ROLE_TENSOR,
+    ['n'] = ROLE_TENSOR | ROLE_OPTIONAL,
+    ['o'] = ROLE_TENSOR,
+    ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
+    ['m'] = ROLE_TENSOR,
+    ['k'] = ROLE_TENSOR | ROLE_OPTIONAL,
+    ['s'] = ROLE_POINTER,
+    ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
+    ['I'] = ROLE_POINTER,
+    ['J'] = ROLE_POINTER | ROLE_OPTIONAL,
+    ['B'] = ROLE_POINTER,
+    ['L'] = ROLE_POINTER,
+    ['M'] = ROLE_POINTER | ROLE_OPTIONAL,
+    ['E'] = ROLE_POINTER | ROLE_OPTIONAL,
+    ['S'] = ROLE_POINTER,
+    ['c'] = ROLE_POINTER,
 };
 static bool is_tensor(char role) { return (role_bits[(int)role] & ROLE_TENSOR) != 0; }
 static bool is_optional(char role) { return (role_bits[(int)role] & ROLE_OPTIONAL) != 0; }
@@ -72,19 +87,23 @@ static size_t operand_bytes(char role, RawArg raw) {
     if (raw.p == NULL) return 0;
     if (is_tensor(role)) return sizeof(Tensor);
     switch (role) {
-        case 's': case 'z': return sizeof(Scalar);
-        case 'c': return strlen(raw.p) / 8 * 8 + 8;
-        case 'I': case 'J': return sizeof(IntArray) + ((const IntArray *)raw.p)->n * sizeof(int64_t);
-        case 'B': case 'M': return (sizeof(BoolArray) + ((const BoolArray *)raw.p)->n + 7) / 8 * 8;
-        case 'L': case 'E': {
-            const TensorList *list = raw.p;
-            return sizeof *list + list->n * (sizeof(Tensor *) + sizeof(Tensor));
-        }
-        case 'S': {
-            const ScalarList *list = raw.p;
-            return sizeof *list + list->n * (sizeof(Scalar *) + sizeof(Scalar));
-        }
-        default: return 0;
+    case 's':
+    case 'z': return sizeof(Scalar);
+    case 'c': return strlen(raw.p) / 8 * 8 + 8;
+    case 'I':
+    case 'J': return sizeof(IntArray) + ((const IntArray *)raw.p)->n * sizeof(int64_t);
+    case 'B':
+    case 'M': return (sizeof(BoolArray) + ((const BoolArray *)raw.p)->n + 7) / 8 * 8;
+    case 'L':
+    case 'E': {
+        const TensorList *list = raw.p;
+        return sizeof *list + list->n * (sizeof(Tensor *) + sizeof(Tensor));
+    }
+    case 'S': {
+        const ScalarList *list = raw.p;
+        return sizeof *list + list->n * (sizeof(Scalar *) + sizeof(Scalar));
+    }
+    default: return 0;
     }
 }
 
@@ -110,7 +129,9 @@ static char *copy_operand(Executor *e, int index, char role, RawArg raw, char *r
             list->v[i] = &copies[i];
         }
     } else {
-        size_t exact = role == 'B' || role == 'M' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : role == 'c' ? strlen(raw.p) + 1 : bytes;
+        size_t exact = role == 'B' || role == 'M' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n
+                       : role == 'c'              ? strlen(raw.p) + 1
+                                                  : bytes;
         memcpy(room, raw.p, exact);
         e->tensors += is_tensor(role);
     }
@@ -129,7 +150,8 @@ static int check_tensor(const Executor *e, const Tensor *t, int index) {
     }
     if (t->numel > 0 && t->origin == NULL) return nn_fail(e, "argument %d has no data", index);
     if (is_aclnn(e) && ((uintptr_t)t->origin & 31) != 0) {
-        violation("aclnn%s: the address %p of argument %d is not 32-byte aligned", e->op->name, (void *)t->origin, index);
+        violation("aclnn%s: the address %p of argument %d is not 32-byte aligned", e->op->name, (void *)t->origin,
+                  index);
     }
     return ACL_OK;
 }
@@ -309,7 +331,7 @@ int executor_run(Stream *stream, Task *task) {
     return code;
 }
 
-/* ---- exported -------------------------------------------------------------------------------------------------------- */
+/* ---- exported ---------------------------------------------------------------------------------- */
 API int32_t aclSetAclOpExecutorRepeatable(void *executor) {
     Handle *handle = pool_find(&pool, executor);
     if (handle == NULL) return fail(NN_INVALID_PARAM, "the executor does not exist or was used before");

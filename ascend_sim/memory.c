@@ -1,22 +1,14 @@
 /* Device memory: one memfd arena mapped twice. The addresses handed out are PROT_NONE, so the host cannot touch
  * device memory by accident; kernels and copies reach the same pages through a private mapping at a fixed distance.
  * Every block is registered: uses by queued tasks are counted, and freed ranges are remembered for the reports. */
-#include "sim.h"
+#include "spaces.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ALIGNMENT 64
 #define FREED_KEPT 1024
 #define RELEASE_PAGES_FROM ((size_t)64 << 20)
-
-typedef struct {
-    Block **items; /* by address; freed blocks stay while a task still holds them */
-    size_t count, capacity;
-    size_t used;
-    uintptr_t base, cursor;
-} Space;
 
 ptrdiff_t memory_delta;
 
@@ -26,66 +18,34 @@ static uintptr_t arena_base;
 static size_t arena_size;
 static int arena_fd = -1;
 static Space device_space[MAX_DEVICES], pinned_space;
-static struct { uintptr_t low, high; uint64_t serial; } freed[FREED_KEPT];
-static uint64_t freed_count, next_serial;
+static struct {
+    uintptr_t low, high;
+    uint64_t serial;
+} freed[FREED_KEPT];
+static uint64_t freed_count;
 
 static void map_arena(void) {
     const Config *c = config();
     size_t size = c->hbm_bytes * c->device_count;
     arena_fd = memfd_create("ascend_sim", MFD_CLOEXEC);
     if (arena_fd < 0 || ftruncate(arena_fd, (off_t)size) != 0) return;
-    char *shown = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
+    char *handed_out = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
     char *real = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
-    if (shown == MAP_FAILED || real == MAP_FAILED) return;
-    madvise(shown, size, MADV_DONTFORK);
+    if (handed_out == MAP_FAILED || real == MAP_FAILED) return;
+    madvise(handed_out, size, MADV_DONTFORK);
     madvise(real, size, MADV_DONTFORK);
     madvise(real, size, MADV_DONTDUMP);
-    memory_delta = real - shown;
-    arena_base = (uintptr_t)shown;
+    memory_delta = real - handed_out;
+    arena_base = (uintptr_t)handed_out;
     arena_size = size;
     for (uint32_t i = 0; i < c->device_count; i++) {
         device_space[i].base = device_space[i].cursor = arena_base + i * c->hbm_bytes;
     }
 }
 
-/* ---- registry (call with the lock held) -------------------------------------------------------------------------- */
-static size_t position(const Space *space, uintptr_t address) { /* first block that starts after `address` */
-    size_t low = 0, high = space->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (space->items[middle]->address > address) high = middle;
-        else low = middle + 1;
-    }
-    return low;
-}
-
-static Block *find(const Space *space, uintptr_t address) {
-    size_t at = position(space, address);
-    if (at == 0) return NULL;
-    Block *block = space->items[at - 1];
-    return address < block->address + block->span ? block : NULL;
-}
-
-static Block *insert(Space *space, uintptr_t address, size_t size, size_t span, int device) {
-    if (space->count == space->capacity) {
-        space->capacity = space->capacity ? space->capacity * 2 : 64;
-        space->items = realloc(space->items, space->capacity * sizeof *space->items);
-    }
-    size_t at = position(space, address);
-    memmove(space->items + at + 1, space->items + at, (space->count - at) * sizeof *space->items);
-    Block *block = malloc(sizeof *block);
-    *block = (Block){address, size, span, device, BLOCK_LIVE, ++next_serial};
-    space->items[at] = block;
-    space->count++;
-    space->used += span;
-    return block;
-}
-
+/* ---- registry (call with the lock held) -------------------------------------------------------- */
 static void discard(Space *space, Block *block) {
-    size_t at = position(space, block->address) - 1;
-    memmove(space->items + at, space->items + at + 1, (space->count - at - 1) * sizeof *space->items);
-    space->count--;
-    space->used -= block->span;
+    space_remove(space, block);
     if (block->device < 0) {
         munmap((void *)block->address, block->span);
     } else if (block->span >= RELEASE_PAGES_FROM) {
@@ -95,66 +55,13 @@ static void discard(Space *space, Block *block) {
     free(block);
 }
 
-/* The first block that ends behind `address`: one that starts there, lies around it, or comes after it. */
-static size_t first_behind(const Space *space, uintptr_t address) {
-    size_t at = position(space, address);
-    if (at > 0 && space->items[at - 1]->address + space->items[at - 1]->span > address) at--;
-    return at;
-}
-
-static uintptr_t gap(const Space *space, size_t span, uintptr_t from, uintptr_t end) {
-    uintptr_t candidate = from;
-    for (size_t at = first_behind(space, from); at < space->count && space->items[at]->address < end; at++) {
-        const Block *block = space->items[at];
-        if (block->address > candidate && block->address - candidate >= span) return candidate;
-        candidate = block->address + block->span;
-    }
-    return end > candidate && end - candidate >= span ? candidate : 0;
-}
-
-/* Next fit: an address is not reused before the arena was walked once, so late accesses hit no other block. */
-static uintptr_t reserve(Space *space, size_t span) {
-    uintptr_t end = space->base + config()->hbm_bytes;
-    if (span > config()->hbm_bytes - space->used) return 0;
-    uintptr_t address = gap(space, span, space->cursor, end);
-    if (address == 0) address = gap(space, span, space->base, end);
-    if (address != 0) space->cursor = address + span;
-    return address;
-}
-
-/* ---- self-check (lock held) ---------------------------------------------------------------------------------------------- */
-/* Whether [address, +span) lies inside the space and touches no block: asked before every address is handed out. */
-static bool is_vacant(const Space *space, uintptr_t address, size_t span) {
-    uintptr_t end = space->base + config()->hbm_bytes;
-    if (address < space->base || address > end || span > end - address || address % ALIGNMENT != 0) return false;
-    size_t at = first_behind(space, address);
-    return at == space->count || space->items[at]->address >= address + span;
-}
-
-/* What is wrong with the registry of a space, in words; false where nothing is. */
-static bool is_broken(const Space *space, uintptr_t low, uintptr_t high, char *why, size_t why_size) {
-    size_t used = 0;
-    uintptr_t at = low;
-    for (size_t i = 0; i < space->count; i++) {
-        const Block *block = space->items[i];
-        if (block->address < at || block->size > block->span || block->span > high - block->address) {
-            snprintf(why, why_size, "block %zu at %p of %zu bytes overlaps its neighbour or leaves the space", i,
-                     (void *)block->address, block->span);
-            return true;
-        }
-        at = block->address + block->span;
-        used += block->span;
-    }
-    if (used != space->used) snprintf(why, why_size, "%zu bytes are counted, the blocks have %zu", space->used, used);
-    return used != space->used;
-}
-
+/* ---- self-check (lock held) ------------------------------------------------------------------ */
 static bool registry_is_broken(char *why, size_t why_size) {
     for (uint32_t i = 0; arena_size != 0 && i < config()->device_count; i++) {
         const Space *space = &device_space[i];
-        if (is_broken(space, space->base, space->base + config()->hbm_bytes, why, why_size)) return true;
+        if (space_is_broken(space, space->base, space->base + config()->hbm_bytes, why, why_size)) return true;
     }
-    return is_broken(&pinned_space, 0, UINTPTR_MAX, why, why_size);
+    return space_is_broken(&pinned_space, 0, UINTPTR_MAX, why, why_size);
 }
 
 /* With ASCEND_SIM_CHECK=1 the whole registry is looked at after every change. */
@@ -182,31 +89,31 @@ static bool in_arena(uintptr_t address) { return arena_size != 0 && address - ar
 
 static Space *space_of(uintptr_t address) { return &device_space[(address - arena_base) / config()->hbm_bytes]; }
 
-/* ---- classification and use ---------------------------------------------------------------------------------------- */
-Place memory_place(const void *pointer, size_t bytes, int *device, char *why, size_t why_size) {
+/* ---- classification and use -------------------------------------------------------------------- */
+Region memory_region(const void *pointer, size_t bytes, int *device, char *why, size_t why_size) {
     uintptr_t address = (uintptr_t)pointer;
-    Place place = PLACE_PAGEABLE;
+    Region region = REGION_PAGEABLE;
     pthread_mutex_lock(&lock);
     if (in_arena(address)) {
-        Block *block = find(space_of(address), address);
+        Block *block = space_find(space_of(address), address);
         *device = (int)(space_of(address) - device_space);
         if (block == NULL || !memory_alive(block)) {
             snprintf(why, why_size, "device address %p is %s", pointer,
                      was_freed(address) ? "used after free" : "in no allocated block");
-            place = PLACE_FREED;
+            region = REGION_FREED;
         } else if (address + bytes > block->address + block->size) {
             snprintf(why, why_size, "%zu bytes at %p run past the end of a block of %zu bytes", bytes, pointer,
                      block->size);
-            place = PLACE_FREED;
+            region = REGION_FREED;
         } else {
-            place = PLACE_DEVICE;
+            region = REGION_DEVICE;
         }
     } else {
-        Block *block = find(&pinned_space, address);
-        if (block != NULL && memory_alive(block)) place = PLACE_PINNED;
+        Block *block = space_find(&pinned_space, address);
+        if (block != NULL && memory_alive(block)) region = REGION_PINNED;
     }
     pthread_mutex_unlock(&lock);
-    return place;
+    return region;
 }
 
 Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t why_size) {
@@ -215,7 +122,7 @@ Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t w
     if (!in_arena(low)) {
         snprintf(why, why_size, "address %p is not device memory", (void *)low);
     } else {
-        block = find(space_of(low), low);
+        block = space_find(space_of(low), low);
         if (block == NULL || !memory_alive(block)) {
             snprintf(why, why_size, "device address %p is %s", (void *)low,
                      was_freed(low) ? "used after free" : "in no allocated block");
@@ -238,7 +145,7 @@ Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t w
 
 Block *memory_use_pinned(const void *pointer) {
     pthread_mutex_lock(&lock);
-    Block *block = find(&pinned_space, (uintptr_t)pointer);
+    Block *block = space_find(&pinned_space, (uintptr_t)pointer);
     if (block != NULL && !memory_alive(block)) block = NULL;
     if (block != NULL) atomic_fetch_add(&block->state, BLOCK_USE);
     pthread_mutex_unlock(&lock);
@@ -275,7 +182,7 @@ void memory_reset_device(int device) {
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- exported ------------------------------------------------------------------------------------------------------- */
+/* ---- exported ---------------------------------------------------------------------------------- */
 static void note_peak(void) {
     uint64_t live = atomic_load(&counters.live_bytes), peak = atomic_load(&counters.peak_bytes);
     while (live > peak && !atomic_compare_exchange_weak(&counters.peak_bytes, &peak, live)) {}
@@ -298,10 +205,10 @@ API int32_t aclrtMalloc(void **ptr, size_t size, int32_t policy) {
     }
     size_t span = ((size + 31) / 32 * 32 + 32 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     pthread_mutex_lock(&lock);
-    uintptr_t address = reserve(space, span);
+    uintptr_t address = space_reserve(space, span);
     size_t left = config()->hbm_bytes - space->used;
-    bool vacant = address == 0 || is_vacant(space, address, span);
-    if (address != 0 && vacant) insert(space, address, size, span, device->id);
+    bool vacant = address == 0 || space_is_vacant(space, address, span);
+    if (address != 0 && vacant) space_insert(space, address, size, span, device->id);
     self_check("aclrtMalloc");
     pthread_mutex_unlock(&lock);
     if (!vacant) {
@@ -329,7 +236,7 @@ API int32_t aclrtFree(void *ptr) {
     if (runtime_usable() != 0) return runtime_usable();
     uintptr_t address = (uintptr_t)ptr;
     pthread_mutex_lock(&lock);
-    Block *block = in_arena(address) ? find(space_of(address), address) : NULL;
+    Block *block = in_arena(address) ? space_find(space_of(address), address) : NULL;
     if (block == NULL || !memory_alive(block) || block->address != address) {
         bool twice = in_arena(address) && was_freed(address);
         pthread_mutex_unlock(&lock);
@@ -359,7 +266,7 @@ API int32_t aclrtMallocHost(void **ptr, size_t size) {
     void *address = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) return fail(RT_OUT_OF_MEMORY, "aclrtMallocHost: no host memory for %zu bytes", size);
     pthread_mutex_lock(&lock);
-    insert(&pinned_space, (uintptr_t)address, size, span, -1);
+    space_insert(&pinned_space, (uintptr_t)address, size, span, -1);
     self_check("aclrtMallocHost");
     pthread_mutex_unlock(&lock);
     count(&counters.pinned_allocs, 1);
@@ -371,7 +278,7 @@ API int32_t aclrtFreeHost(void *ptr) {
     REQUIRE(ptr);
     if (runtime_usable() != 0) return runtime_usable();
     pthread_mutex_lock(&lock);
-    Block *block = find(&pinned_space, (uintptr_t)ptr);
+    Block *block = space_find(&pinned_space, (uintptr_t)ptr);
     if (block == NULL || !memory_alive(block) || block->address != (uintptr_t)ptr) {
         pthread_mutex_unlock(&lock);
         return fail(RT_PARAM_INVALID, "aclrtFreeHost(%p): not a pinned block", ptr);
@@ -411,15 +318,16 @@ API int32_t aclrtPointerGetAttributes(const void *ptr, PointerAttributes *attrib
     REQUIRE(attributes);
     char why[160];
     int device = 0;
-    Place place = memory_place(ptr, 1, &device, why, sizeof why);
+    Region region = memory_region(ptr, 1, &device, why, sizeof why);
     memset(attributes, 0, sizeof *attributes);
     attributes->device_id = (uint32_t)device;
-    attributes->location = place == PLACE_DEVICE ? 1 : place == PLACE_PINNED ? 0 : 2;
+    attributes->location = region == REGION_DEVICE ? 1 : region == REGION_PINNED ? 0 : 2;
     attributes->page_size = 4096;
     return ACL_OK;
 }
 
-/* Looks at the whole registry: 0 if blocks are in order, disjoint, inside their space and add up to what is counted; else 1 and why. */
+/* Looks at the whole registry: 0 if blocks are in order, disjoint, inside their space and add up to what is counted;
+ * else 1 and why. */
 API int32_t simCheckMemory(char *why, size_t size) {
     char text[200] = "";
     pthread_mutex_lock(&lock);

@@ -1,18 +1,13 @@
 /* MSPTI activity records. Records are collected under a lock and handed over by a thread of the library, late and in
  * pieces: a record can be delivered only once it is older than the configured delay.
  *
- * ASCEND_SIM_MSPTI=vendor does as the vendor's public source does, where that is less than its description promises: records of copies
- * and fills have the times of the host's call and the correlation of the thread's latest kernel, and cannot be had at all unless
- * LD_PRELOAD names the library; external ids are one stack of the whole process; stamps of kernels jump whenever the clocks are related
- * anew; records are found by a position that belongs to the thread. */
-#include "sim.h"
+ * ASCEND_SIM_MSPTI=vendor does as the vendor's public source does, where that is less than its description promises:
+ * records of copies and fills have the times of the host's call and the correlation of the thread's latest kernel, and
+ * cannot be had at all unless LD_PRELOAD names the library; external ids are one stack of the whole process; stamps of
+ * kernels jump whenever the clocks are related anew; records are found by a position that belongs to the thread. */
+#include "mspti.h"
 
 #include <unistd.h>
-
-enum { OK = 0, INVALID = 1, MULTIPLE_SUBSCRIBERS = 2, MAX_LIMIT = 3, QUEUE_EMPTY = 5, NOT_PRELOADED = 6, INNER = 999 };
-enum { KIND_MARKER = 1, KIND_KERNEL = 2, KIND_HCCL = 4, KIND_MEMORY = 5, KIND_MEMSET = 6, KIND_MEMCPY = 7, KIND_EXTERNAL = 8,
-       KIND_COMMUNICATION = 9, KINDS = 13 };
-enum { EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 256 };
 
 #ifdef SIM_NO_MSPTI
 #define MSPTI __attribute__((visibility("hidden"), unused))
@@ -20,47 +15,11 @@ enum { EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 256 };
 #define MSPTI API
 #endif
 
-#pragma pack(push, 4)
 typedef struct {
-    int32_t kind;
-    uint64_t start, end;
-    struct { uint32_t device, stream; } ds;
-    uint64_t correlation;
-    const char *type, *name;
-    uint32_t pad;
-} KernelRecord;
-typedef struct { int32_t kind, external_kind; uint64_t external_id, correlation; } ExternalRecord;
-typedef struct {
-    int32_t kind, what; /* copy kind or fill value */
-    uint64_t bytes, start, end;
-    uint32_t device, stream;
-    uint64_t correlation;
-    uint8_t async, pad[7];
-} TransferRecord;
-typedef struct {
-    int32_t kind, operation, memory_kind;
-    uint64_t correlation, start, end, address, bytes;
-    uint32_t process, device, stream;
-} MemoryRecord;
-typedef struct {
-    int32_t kind, dtype;
-    uint64_t count;
-    struct { uint32_t device, stream; } ds;
-    uint64_t start, end;
-    const char *algorithm, *name, *comm;
-    uint64_t correlation;
-} CommunicationRecord;
-#pragma pack(pop)
-
-_Static_assert(sizeof(KernelRecord) == 56 && offsetof(KernelRecord, start) == 4 && offsetof(KernelRecord, name) == 44,
-               "kernel record");
-_Static_assert(sizeof(ExternalRecord) == 24 && offsetof(ExternalRecord, correlation) == 16, "external record");
-_Static_assert(sizeof(TransferRecord) == 56 && offsetof(TransferRecord, async) == 48, "transfer record");
-_Static_assert(sizeof(MemoryRecord) == 64 && offsetof(MemoryRecord, stream) == 60, "memory record");
-
-_Static_assert(sizeof(CommunicationRecord) == 72 && offsetof(CommunicationRecord, correlation) == 64, "communication record");
-
-typedef struct { uint64_t made_ns; uint32_t size; _Alignas(8) uint8_t bytes[72]; } Pending;
+    uint64_t made_ns;
+    uint32_t size;
+    _Alignas(8) uint8_t bytes[72];
+} Pending;
 typedef void (*RequestFn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*CompleteFn)(uint8_t *buffer, size_t size, size_t valid);
 
@@ -77,11 +36,14 @@ static int subscriber; /* its address is the handle */
 static bool subscribed;
 static RequestFn request;
 static CompleteFn complete;
-typedef struct { uint64_t ids[EXTERNAL_DEPTH]; uint32_t depth; } IdStack;
+typedef struct {
+    uint64_t ids[EXTERNAL_DEPTH];
+    uint32_t depth;
+} IdStack;
 static _Thread_local IdStack thread_external[EXTERNAL_KINDS];
 static IdStack shared_external[EXTERNAL_KINDS]; /* the vendor's: under the lock */
 static _Thread_local uint64_t last_correlation;
-static _Thread_local size_t record_position;    /* the vendor's */
+static _Thread_local size_t record_position; /* the vendor's */
 
 static void init(void) {
     cond_init_monotonic(&wake);
@@ -92,7 +54,7 @@ static bool is_vendor(void) { return config()->mspti_mode == MSPTI_VENDOR; }
 
 static bool wants(int kind) { return (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1u) != 0; }
 
-/* ---- producers ---------------------------------------------------------------------------------------------------------- */
+/* ---- producers --------------------------------------------------------------------------------- */
 static void append_locked(const void *record, uint32_t size) {
     if (ring_count == ring_capacity) {
         size_t capacity = ring_capacity ? ring_capacity * 2 : 1024;
@@ -142,10 +104,11 @@ void mspti_kernel(const char *name, const char *type, int device, int stream, ui
     append(&record, sizeof record);
 }
 
-void mspti_communication(const char *name, const char *comm, int dtype, uint64_t n, int device, int stream, uint64_t corr, uint64_t t0,
-                         uint64_t t1) {
+void mspti_communication(const char *name, const char *comm, int dtype, uint64_t n, int device, int stream,
+                         uint64_t corr, uint64_t t0, uint64_t t1) {
     if (!wants(KIND_COMMUNICATION)) return;
-    CommunicationRecord record = {KIND_COMMUNICATION, dtype, n, {(uint32_t)device, (uint32_t)stream}, t0, t1, "Sim", name, comm, corr};
+    CommunicationRecord record = {
+        KIND_COMMUNICATION, dtype, n, {(uint32_t)device, (uint32_t)stream}, t0, t1, "Sim", name, comm, corr};
     append(&record, sizeof record);
 }
 
@@ -171,7 +134,7 @@ void mspti_memory(bool release, uintptr_t address, size_t bytes, int device, uin
     append(&record, sizeof record);
 }
 
-/* ---- delivery ------------------------------------------------------------------------------------------------------------- */
+/* ---- delivery ---------------------------------------------------------------------------------- */
 static size_t ripe_records(void) { /* how many are old enough; lock held */
     uint64_t limit = host_ns() - (uint64_t)config()->mspti_delay_ms * 1000000ull;
     size_t n = 0;
@@ -211,7 +174,8 @@ static void *deliver_loop(void *unused) {
     for (;;) {
         uint64_t asked = flush_asked;
         size_t ripe;
-        while (request != NULL && (ripe = ripe_records()) > 0 && (asked > flush_done || ripe >= config()->mspti_piece)) {
+        while (request != NULL && (ripe = ripe_records()) > 0 &&
+               (asked > flush_done || ripe >= config()->mspti_piece)) {
             deliver(ripe);
         }
         flush_done = asked;
@@ -240,7 +204,7 @@ static int available(void) {
     return OK;
 }
 
-/* ---- exported --------------------------------------------------------------------------------------------------------------- */
+/* ---- exported ---------------------------------------------------------------------------------- */
 MSPTI int32_t msptiSubscribe(void **handle, void *callback, void *user) {
     (void)callback;
     (void)user;
@@ -293,7 +257,8 @@ MSPTI int32_t msptiActivityEnable(int32_t kind) {
     int code = check_kind(kind);
     if (code != OK) return code;
     const char *preloaded = getenv("LD_PRELOAD");
-    if (is_vendor() && needs_preload(kind) && (preloaded == NULL || strstr(preloaded, "libmspti.so") == NULL)) return NOT_PRELOADED;
+    if (is_vendor() && needs_preload(kind) && (preloaded == NULL || strstr(preloaded, "libmspti.so") == NULL))
+        return NOT_PRELOADED;
     pthread_mutex_lock(&lock);
     code = subscribed ? OK : INVALID;
     pthread_mutex_unlock(&lock);
@@ -313,7 +278,9 @@ static size_t record_size(const uint8_t *record) {
     int32_t kind;
     memcpy(&kind, record, sizeof kind);
     if (kind == KIND_COMMUNICATION) return sizeof(CommunicationRecord);
-    return kind == KIND_EXTERNAL ? sizeof(ExternalRecord) : kind == KIND_MEMORY ? sizeof(MemoryRecord) : sizeof(KernelRecord);
+    return kind == KIND_EXTERNAL ? sizeof(ExternalRecord)
+           : kind == KIND_MEMORY ? sizeof(MemoryRecord)
+                                 : sizeof(KernelRecord);
 }
 
 MSPTI int32_t msptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {

@@ -3,7 +3,10 @@
 
 #define DOMAINS 1024
 
-typedef struct { PoolItem pool; char name[64]; } Domain;
+typedef struct {
+    PoolItem pool;
+    char name[64];
+} Domain;
 
 static Pool domains = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Domain), .tag = 0x44};
 static _Atomic uint64_t ranges, regions;

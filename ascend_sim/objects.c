@@ -10,8 +10,13 @@ static void describe(Tensor *t) {
     }
 }
 
-/* ---- tensors whose shape a kernel will tell: remembered until they are destroyed ------------------------------------------- */
-typedef struct Watched { struct Watched *next; Tensor *tensor; uint64_t id; int output; } Watched;
+/* ---- tensors whose shape a kernel will tell: remembered until they are destroyed --------------- */
+typedef struct Watched {
+    struct Watched *next;
+    Tensor *tensor;
+    uint64_t id;
+    int output;
+} Watched;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static Watched *watched;
 static uint64_t watch_ids;
@@ -61,8 +66,13 @@ static void tensor_unwatch(const Tensor *t) {
 
 /* strides NULL: dense. No storage shape and no offset. */
 void tensor_fill(Tensor *t, const int64_t *dims, int ndim, int dtype, const int64_t *strides, int format, void *data) {
-    *t = (Tensor){.magic = TENSOR_MAGIC, .dtype = dtype, .format = format, .ndim = ndim, .item = dtype_size(dtype),
-                  .origin = data, .data = data};
+    *t = (Tensor){.magic = TENSOR_MAGIC,
+                  .dtype = dtype,
+                  .format = format,
+                  .ndim = ndim,
+                  .item = dtype_size(dtype),
+                  .origin = data,
+                  .data = data};
     int64_t dense_stride = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         t->shape[i] = dims[i];
@@ -106,18 +116,27 @@ API Scalar *aclCreateScalar(const void *value, int32_t dtype) {
     }
     Scalar *s = calloc(1, sizeof *s);
     s->dtype = dtype;
-    union { float f; double d; int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint8_t u8; uint16_t u16; } raw;
+    union {
+        float f;
+        double d;
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        uint8_t u8;
+        uint16_t u16;
+    } raw;
     memcpy(&raw, value, dtype_size(dtype));
     switch (dtype) {
-        case DT_FLOAT: s->d = raw.f; break;
-        case DT_DOUBLE: s->d = raw.d; break;
-        case DT_FLOAT16: s->d = half_to_float(raw.u16); break;
-        case DT_BF16: s->d = bf16_to_float(raw.u16); break;
-        case DT_INT8: s->i = raw.i8; break;
-        case DT_INT16: s->i = raw.i16; break;
-        case DT_INT32: s->i = raw.i32; break;
-        case DT_INT64: s->i = raw.i64; break;
-        default: s->i = dtype == DT_BOOL ? raw.u8 != 0 : raw.u8; break;
+    case DT_FLOAT: s->d = raw.f; break;
+    case DT_DOUBLE: s->d = raw.d; break;
+    case DT_FLOAT16: s->d = half_to_float(raw.u16); break;
+    case DT_BF16: s->d = bf16_to_float(raw.u16); break;
+    case DT_INT8: s->i = raw.i8; break;
+    case DT_INT16: s->i = raw.i16; break;
+    case DT_INT32: s->i = raw.i32; break;
+    case DT_INT64: s->i = raw.i64; break;
+    default: s->i = dtype == DT_BOOL ? raw.u8 != 0 : raw.u8; break;
     }
     bool is_float = dtype_is_float(dtype);
     if (!is_float) s->d = (double)s->i;
@@ -133,23 +152,23 @@ API int32_t aclDestroyScalar(const Scalar *scalar) {
     return ACL_OK;
 }
 
-#define DEFINE_ARRAY(Name, Type)                                                                                     \
-    API Name *aclCreate##Name(const Type *values, uint64_t n) {                                                      \
-        if (values == NULL && n > 0) {                                                                               \
-            fail(NN_INVALID_PARAM, "aclCreate" #Name ": null values");                                               \
-            return NULL;                                                                                             \
-        }                                                                                                            \
-        Name *array = malloc(sizeof *array + n * sizeof *values);                                                    \
-        array->n = n;                                                                                                \
-        if (n > 0) memcpy(array->v, values, n * sizeof *values);                                                     \
-        count(&counters.arrays_live, 1);                                                                             \
-        return array;                                                                                                \
-    }                                                                                                                \
-    API int32_t aclDestroy##Name(const Name *array) {                                                                \
-        if (array == NULL) return ACL_OK;                                                                            \
-        free((void *)array);                                                                                         \
-        count(&counters.arrays_live, -1);                                                                            \
-        return ACL_OK;                                                                                               \
+#define DEFINE_ARRAY(Name, Type)                                                                                       \
+    API Name *aclCreate##Name(const Type *values, uint64_t n) {                                                        \
+        if (values == NULL && n > 0) {                                                                                 \
+            fail(NN_INVALID_PARAM, "aclCreate" #Name ": null values");                                                 \
+            return NULL;                                                                                               \
+        }                                                                                                              \
+        Name *array = malloc(sizeof *array + n * sizeof *values);                                                      \
+        array->n = n;                                                                                                  \
+        if (n > 0) memcpy(array->v, values, n * sizeof *values);                                                       \
+        count(&counters.arrays_live, 1);                                                                               \
+        return array;                                                                                                  \
+    }                                                                                                                  \
+    API int32_t aclDestroy##Name(const Name *array) {                                                                  \
+        if (array == NULL) return ACL_OK;                                                                              \
+        free((void *)array);                                                                                           \
+        count(&counters.arrays_live, -1);                                                                              \
+        return ACL_OK;                                                                                                 \
     }
 
 DEFINE_ARRAY(IntArray, int64_t)
@@ -157,30 +176,30 @@ DEFINE_ARRAY(BoolArray, bool)
 DEFINE_ARRAY(FloatArray, float)
 
 /* A list owns its members: destroying the list destroys them. */
-#define DEFINE_LIST(Name, Member, destroy)                                                                           \
-    API Name *aclCreate##Name(Member *const *members, uint64_t n) {                                                  \
-        if (members == NULL && n > 0) {                                                                              \
-            fail(NN_INVALID_PARAM, "aclCreate" #Name ": null members");                                              \
-            return NULL;                                                                                             \
-        }                                                                                                            \
-        Name *list = malloc(sizeof *list + n * sizeof *members);                                                     \
-        list->n = n;                                                                                                 \
-        if (n > 0) memcpy(list->v, members, n * sizeof *members);                                                    \
-        count(&counters.lists_live, 1);                                                                              \
-        return list;                                                                                                 \
-    }                                                                                                                \
-    API int32_t aclDestroy##Name(const Name *list) {                                                                 \
-        if (list == NULL) return ACL_OK;                                                                             \
-        for (uint64_t i = 0; i < list->n; i++) destroy(list->v[i]);                                                  \
-        free((void *)list);                                                                                          \
-        count(&counters.lists_live, -1);                                                                             \
-        return ACL_OK;                                                                                               \
+#define DEFINE_LIST(Name, Member, destroy)                                                                             \
+    API Name *aclCreate##Name(Member *const *members, uint64_t n) {                                                    \
+        if (members == NULL && n > 0) {                                                                                \
+            fail(NN_INVALID_PARAM, "aclCreate" #Name ": null members");                                                \
+            return NULL;                                                                                               \
+        }                                                                                                              \
+        Name *list = malloc(sizeof *list + n * sizeof *members);                                                       \
+        list->n = n;                                                                                                   \
+        if (n > 0) memcpy(list->v, members, n * sizeof *members);                                                      \
+        count(&counters.lists_live, 1);                                                                                \
+        return list;                                                                                                   \
+    }                                                                                                                  \
+    API int32_t aclDestroy##Name(const Name *list) {                                                                   \
+        if (list == NULL) return ACL_OK;                                                                               \
+        for (uint64_t i = 0; i < list->n; i++) destroy(list->v[i]);                                                    \
+        free((void *)list);                                                                                            \
+        count(&counters.lists_live, -1);                                                                               \
+        return ACL_OK;                                                                                                 \
     }
 
 DEFINE_LIST(TensorList, Tensor, aclDestroyTensor)
 DEFINE_LIST(ScalarList, Scalar, aclDestroyScalar)
 
-/* ---- getters: arrays are copies that the caller frees ------------------------------------------------------------------ */
+/* ---- getters: arrays are copies that the caller frees ------------------------------------------ */
 static int copy_out(const Tensor *t, const int64_t *values, int n, int64_t **out, uint64_t *size) {
     if (t == NULL || out == NULL || size == NULL) return fail(NN_NULL_PARAM, "tensor getter: null argument");
     *out = malloc((size_t)(n > 0 ? n : 1) * sizeof **out);
@@ -201,11 +220,11 @@ API int32_t aclGetViewStrides(const Tensor *t, int64_t **strides, uint64_t *n) {
     return copy_out(t, t ? t->stride : NULL, t ? t->ndim : 0, strides, n);
 }
 
-#define DEFINE_GETTER(Name, Type, member)                                                                            \
-    API int32_t Name(const Tensor *t, Type *out) {                                                                   \
-        if (t == NULL || out == NULL) return fail(NN_NULL_PARAM, #Name ": null argument");                           \
-        *out = t->member;                                                                                            \
-        return ACL_OK;                                                                                               \
+#define DEFINE_GETTER(Name, Type, member)                                                                              \
+    API int32_t Name(const Tensor *t, Type *out) {                                                                     \
+        if (t == NULL || out == NULL) return fail(NN_NULL_PARAM, #Name ": null argument");                             \
+        *out = t->member;                                                                                              \
+        return ACL_OK;                                                                                                 \
     }
 
 DEFINE_GETTER(aclGetViewOffset, int64_t, offset)
@@ -225,11 +244,11 @@ API int32_t aclSetRawTensorAddr(Tensor *t, void *address) {
     return ACL_OK;
 }
 
-#define DEFINE_SIZE(Name, List)                                                                                      \
-    API int32_t Name(const List *list, uint64_t *n) {                                                                \
-        if (list == NULL || n == NULL) return fail(NN_NULL_PARAM, #Name ": null argument");                          \
-        *n = list->n;                                                                                                \
-        return ACL_OK;                                                                                               \
+#define DEFINE_SIZE(Name, List)                                                                                        \
+    API int32_t Name(const List *list, uint64_t *n) {                                                                  \
+        if (list == NULL || n == NULL) return fail(NN_NULL_PARAM, #Name ": null argument");                            \
+        *n = list->n;                                                                                                  \
+        return ACL_OK;                                                                                                 \
     }
 
 DEFINE_SIZE(aclGetIntArraySize, IntArray)

@@ -2,9 +2,12 @@
 #ifndef ASCEND_SIM_OP_MACROS_H
 #define ASCEND_SIM_OP_MACROS_H
 
-#define ARG_COUNT_(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, n, ...) n
-#define ARG_COUNT(...)                                                                                               \
-    ARG_COUNT_(__VA_ARGS__, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ARG_COUNT_(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
+                   a22, a23, a24, n, ...)                                                                              \
+    n
+#define ARG_COUNT(...)                                                                                                 \
+    ARG_COUNT_(__VA_ARGS__, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, \
+               0)
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 #define EACH(M, ...) GLUE(EACH_, ARG_COUNT(__VA_ARGS__))(M, __VA_ARGS__)
@@ -21,29 +24,28 @@
 #define EACH_11(M, a, b, c, d, e, f, g, h, i, j, k) EACH_10(M, a, b, c, d, e, f, g, h, i, j), M(10, k)
 #define EACH_12(M, a, b, c, d, e, f, g, h, i, j, k, l) EACH_11(M, a, b, c, d, e, f, g, h, i, j, k), M(11, l)
 #define EACH_13(M, a, b, c, d, e, f, g, h, i, j, k, l, m) EACH_12(M, a, b, c, d, e, f, g, h, i, j, k, l), M(12, m)
-#define EACH_14(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n)                                                         \
-    EACH_13(M, a, b, c, d, e, f, g, h, i, j, k, l, m), M(13, n)
-#define EACH_15(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)                                                      \
+#define EACH_14(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n) EACH_13(M, a, b, c, d, e, f, g, h, i, j, k, l, m), M(13, n)
+#define EACH_15(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)                                                        \
     EACH_14(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n), M(14, o)
-#define EACH_16(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)                                                   \
+#define EACH_16(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)                                                     \
     EACH_15(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o), M(15, p)
-#define EACH_17(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)                                                \
+#define EACH_17(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)                                                  \
     EACH_16(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p), M(16, q)
-#define EACH_18(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)                                             \
+#define EACH_18(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)                                               \
     EACH_17(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q), M(17, r)
-#define EACH_19(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)                                          \
+#define EACH_19(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)                                            \
     EACH_18(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r), M(18, s)
-#define EACH_20(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)                                       \
+#define EACH_20(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)                                         \
     EACH_19(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s), M(19, t)
-#define EACH_21(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)                                    \
+#define EACH_21(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)                                      \
     EACH_20(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t), M(20, u)
-#define EACH_22(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)                                 \
+#define EACH_22(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)                                   \
     EACH_21(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u), M(21, v)
-#define EACH_23(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)                              \
+#define EACH_23(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)                                \
     EACH_22(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v), M(22, w)
-#define EACH_24(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)                           \
+#define EACH_24(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)                             \
     EACH_23(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w), M(23, x)
-#define EACH_25(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)                        \
+#define EACH_25(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)                          \
     EACH_24(M, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x), M(24, y)
 
 /* C type and RawArg member of each role. */
@@ -97,7 +99,8 @@
 #define MEMBER_c p
 
 #define PARAMETER(n, role) TYPE_##role a##n
-#define RAW(n, role) {.MEMBER_##role = a##n}
+#define RAW(n, role)                                                                                                   \
+    { .MEMBER_##role = a##n }
 #define ROLE_CHAR(n, role) #role[0]
 
 #endif

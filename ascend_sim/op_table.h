@@ -1,8 +1,9 @@
+// clang-format off
 /* The operators: OP(name, unit, types of the first tensor, check, kernel, variant, roles of the arguments).
  *
  * Roles: i input, n optional input, o output, p optional output, m updated in place, k optional and updated in place;
- *        s scalar, z optional scalar; I ints, J optional ints, B bools, M optional bools, L tensors, E tensors or none, S scalars;
- *        l int64, u uint64, w int32, b int8, q bool, d double, f float, D data type.
+ *        s scalar, z optional scalar; I ints, J optional ints, B bools, M optional bools, L tensors,
+ *        E tensors or none, S scalars; l int64, u uint64, w int32, b int8, q bool, d double, f float, D data type.
  * Phase 1 of every row additionally takes (uint64_t *workspace, aclOpExecutor **executor). */
 
 /* elementwise */
@@ -281,7 +282,8 @@ OP(AdaptiveMaxPool2dBackward, VECTOR, FLOATS, check_adaptive_pool_backward, run_
 OP(AdaptiveMaxPool3d, VECTOR, FLOATS, check_adaptive_pool, run_adaptive_max_pool, 3, i, I, o, o)
 OP(AdaptiveMaxPool3dBackward, VECTOR, FLOATS, check_adaptive_pool_backward, run_max_pool_scatter, 3, i, i, i, o)
 OP(MaxPool3dWithArgmax, VECTOR, FLOATS, check_max_pool3d, run_max_pool3d, 3, i, I, I, I, I, q, o, o)
-OP(MaxPool3dWithArgmaxBackward, VECTOR, FLOATS, check_max_pool3d_backward, run_max_pool_scatter, 3, i, i, i, I, I, I, I, q, o)
+OP(MaxPool3dWithArgmaxBackward, VECTOR, FLOATS, check_max_pool3d_backward, run_max_pool_scatter, 3,
+   i, i, i, I, I, I, I, q, o)
 OP(UpsampleNearest1d, VECTOR, FLOATS, check_resize, run_resize, RESIZE_NEAREST, i, I, o)
 OP(UpsampleNearest1dV2, VECTOR, FLOATS, check_resize, run_resize, RESIZE_NEAREST, i, I, f, o)
 OP(UpsampleNearest1dBackward, VECTOR, FLOATS, check_resize, run_resize, RESIZE_NEAREST, i, I, I, d, o)
@@ -320,9 +322,11 @@ OP(GroupNorm, VECTOR, FLOATS, check_group_norm, run_group_norm, 0, i, n, n, l, l
 OP(GroupNormBackward, VECTOR, FLOATS, check_group_norm_backward, run_group_norm_backward, 0,
    i, i, i, i, n, l, l, l, l, B, p, p, p)
 OP(SmoothL1Loss, VECTOR, FLOATS, check_pair_loss, run_pair_loss, LOSS_SMOOTH_L1, i, i, l, f, o)
-OP(SmoothL1LossBackward, VECTOR, FLOATS, check_pair_loss_backward, run_pair_loss_backward, LOSS_SMOOTH_L1, i, i, i, l, f, o)
+OP(SmoothL1LossBackward, VECTOR, FLOATS, check_pair_loss_backward, run_pair_loss_backward, LOSS_SMOOTH_L1,
+   i, i, i, l, f, o)
 OP(BinaryCrossEntropy, VECTOR, FLOATS, check_pair_loss, run_pair_loss, LOSS_BCE, i, i, n, l, o)
-OP(BinaryCrossEntropyBackward, VECTOR, FLOATS, check_pair_loss_backward, run_pair_loss_backward, LOSS_BCE, i, i, i, n, l, o)
+OP(BinaryCrossEntropyBackward, VECTOR, FLOATS, check_pair_loss_backward, run_pair_loss_backward, LOSS_BCE,
+   i, i, i, n, l, o)
 OP(NLLLoss2d, VECTOR, FLOATS, check_nll_loss, run_nll_loss, 1, i, i, i, l, l, o, o)
 OP(NLLLoss2dBackward, VECTOR, FLOATS, check_nll_loss_backward, run_nll_loss_backward, 1, i, i, i, i, l, l, i, o)
 

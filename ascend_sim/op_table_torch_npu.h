@@ -1,3 +1,4 @@
+// clang-format off
 /* Operators that only other clients use (the vendor's torch_npu): included by op_table.h, same columns. */
 
 /* in place: the first operand is also the result */
@@ -218,14 +219,16 @@ OP(FlashAttentionScoreGrad, CUBE, FLOATS, check_attention, run_attention_backwar
    i, i, i, i, n, n, n, n, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, o, p)
 
 /* recurrent layers */
-OP(LSTM, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_LSTM, i, L, E, n, q, l, d, q, q, q, o, o, o, E, E, E, E, E, E, E)
+OP(LSTM, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_LSTM,
+   i, L, E, n, q, l, d, q, q, q, o, o, o, E, E, E, E, E, E, E)
 OP(LstmBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_LSTM_BACKWARD,
    i, E, L, n, n, n, L, L, L, L, L, L, L, n, q, l, d, q, q, q, M, o, o, o, L)
 OP(GRU, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_GRU, i, L, n, n, q, l, d, q, q, q, o, o, E, E, E, E, E)
 OP(GRUBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_GRU_BACKWARD,
    i, L, n, n, n, L, L, L, L, L, n, q, l, q, q, o, o, L)
 OP(ThnnFusedLstmCell, VECTOR, FLOATS, check_lstm_cell, run_lstm_cell, 0, i, i, i, n, n, o, o, o)
-OP(ThnnFusedLstmCellBackward, VECTOR, FLOATS, check_lstm_cell_backward, run_lstm_cell_backward, 0, n, n, i, i, i, q, o, o, p)
+OP(ThnnFusedLstmCellBackward, VECTOR, FLOATS, check_lstm_cell_backward, run_lstm_cell_backward, 0,
+   n, n, i, i, i, q, o, o, p)
 
 /* fused operators */
 OP(RmsNorm, VECTOR, FLOATS, check_rms_norm, run_rms_norm, 0, i, i, d, o, o)
@@ -236,7 +239,8 @@ OP(SwiGluGrad, VECTOR, FLOATS, check_swiglu_grad, run_swiglu_grad, 0, i, i, l, o
 OP(FastGelu, VECTOR, FLOATS, check_broadcast, run_fast_gelu, 0, i, o)
 OP(FastGeluBackward, VECTOR, FLOATS, check_broadcast, run_fast_gelu_backward, 0, i, i, o)
 OP(ScaledMaskedSoftmax, VECTOR, FLOATS, check_masked_softmax, run_masked_softmax, 0, i, i, d, q, o)
-OP(ScaledMaskedSoftmaxBackward, VECTOR, FLOATS, check_masked_softmax_backward, run_masked_softmax_backward, 0, i, i, i, d, q, o)
+OP(ScaledMaskedSoftmaxBackward, VECTOR, FLOATS, check_masked_softmax_backward, run_masked_softmax_backward, 0,
+   i, i, i, d, q, o)
 OP(GroupNormSilu, VECTOR, FLOATS, check_group_norm_silu, run_group_norm_silu, 0, i, n, n, l, d, o, o, o)
 
 /* grids, sequences, numbers */

@@ -15,21 +15,44 @@ typedef struct {
     int64_t numel;
     size_t item;
     bool contiguous, watched;
-    char *data; /* device address of element 0 of the view */
+    char *data;   /* device address of element 0 of the view */
     char *origin; /* as given by the caller */
     int storage_ndim;
     int64_t storage[MAX_DIMS];
 } Tensor;
 
-typedef struct { int dtype; double d; int64_t i; } Scalar;
-typedef struct { uint64_t n; int64_t v[]; } IntArray;
-typedef struct { uint64_t n; bool v[]; } BoolArray;
-typedef struct { uint64_t n; float v[]; } FloatArray;
-typedef struct { uint64_t n; Tensor *v[]; } TensorList;
-typedef struct { uint64_t n; Scalar *v[]; } ScalarList;
+typedef struct {
+    int dtype;
+    double d;
+    int64_t i;
+} Scalar;
+typedef struct {
+    uint64_t n;
+    int64_t v[];
+} IntArray;
+typedef struct {
+    uint64_t n;
+    bool v[];
+} BoolArray;
+typedef struct {
+    uint64_t n;
+    float v[];
+} FloatArray;
+typedef struct {
+    uint64_t n;
+    Tensor *v[];
+} TensorList;
+typedef struct {
+    uint64_t n;
+    Scalar *v[];
+} ScalarList;
 
 /* One argument as it arrives; the role letters of op_table.h say which member holds. */
-typedef union { const void *p; int64_t i; double d; } RawArg;
+typedef union {
+    const void *p;
+    int64_t i;
+    double d;
+} RawArg;
 
 typedef union {
     Tensor *t;
@@ -65,7 +88,7 @@ struct Executor {
     uint64_t workspace;
     size_t bytes; /* of this allocation, copies of the operands included */
     uint32_t tensors;
-    uint64_t watch; /* of the client's tensors whose shapes the kernel tells; 0 for none */
+    uint64_t watch;               /* of the client's tensors whose shapes the kernel tells; 0 for none */
     Tensor *outputs[MAX_OUTPUTS]; /* the client's own tensors, to be touched in the first phase only */
     int output_count;
     char problem[160];
@@ -79,20 +102,21 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor);
 int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stream);
 int executor_run(Stream *stream, Task *task); /* 0 or a fault code; text in the executor */
 void executor_free(Executor *e);
-int executor_check(const Executor *e);                        /* its operands, not their meaning */
+int executor_check(const Executor *e);                             /* its operands, not their meaning */
 int executor_submit(Executor *e, Stream *stream, void *workspace); /* the kernel takes the executor */
 void tensor_fill(Tensor *t, const int64_t *dims, int ndim, int dtype, const int64_t *strides, int format, void *data);
 
 /* Results whose size only the kernel knows: the client reads it from its tensor (aclGetViewShape) after it waited. */
-void tensor_watch(Executor *e);                     /* the last output */
+void tensor_watch(Executor *e); /* the last output */
 void tensor_watch_output(Executor *e, int output);
 void tensor_resized_output(const Executor *e, int output, const int64_t *shape, int ndim);
-void tensor_resized(const Executor *e, const int64_t *shape, int ndim); /* nothing where the client destroyed it already */
+void tensor_resized(const Executor *e, const int64_t *shape,
+                    int ndim); /* nothing where the client destroyed it already */
 
-int nn_fail(const Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);  /* invalid parameter, 161002 */
-int run_fail(Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);       /* fault of a running kernel */
+int nn_fail(const Executor *e, const char *format, ...) PRINTF_LIKE(2, 3); /* invalid parameter, 161002 */
+int run_fail(Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);      /* fault of a running kernel */
 
-/* ---- type sets --------------------------------------------------------------------------------------------------------- */
+/* ---- type sets --------------------------------------------------------------------------------- */
 #define BIT(t) (1u << (t))
 enum {
     HALVES = BIT(DT_FLOAT16) | BIT(DT_BF16),
@@ -104,21 +128,21 @@ enum {
     INDICES = BIT(DT_INT32) | BIT(DT_INT64),
 };
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------ */
 bool same_shape(const Tensor *a, const Tensor *b);
 bool broadcast_shapes(const Tensor *const *tensors, int n, int64_t *shape, int *ndim);
-const char *shape_text(const Tensor *t); /* one of a few per-thread buffers */
+const char *shape_text(const Tensor *t);   /* one of a few per-thread buffers */
 int64_t normal_dim(int64_t dim, int ndim); /* -1 when out of range */
 int need_types(const Executor *e, const Tensor *t, uint32_t types, const char *what);
 int need_same(const Executor *e, const Tensor *a, const Tensor *b, const char *what);
 int need_shape(const Executor *e, const Tensor *t, const int64_t *shape, int ndim, const char *what);
 
-/* ---- reading and writing operands in a compute type ------------------------------------------------------------------------ */
+/* ---- reading and writing operands in a compute type -------------------------------------------- */
 typedef enum { CT_F32, CT_F64, CT_I64 } ComputeType;
 #define CHUNK 1024
 
 typedef struct { /* an operand seen in the shape of the result, dimensions merged where they can be */
-    char *base; /* address the kernels may touch */
+    char *base;  /* address the kernels may touch */
     int dtype, ndim;
     int64_t shape[MAX_DIMS], stride[MAX_DIMS]; /* strides in elements */
     size_t item;
@@ -138,11 +162,12 @@ static inline void view_read(void *to, const View *v, int64_t at, ComputeType ct
     if (found != to) memcpy(to, found, compute_size(ct));
 }
 
-/* Whole operands as dense arrays. `*owned` is what free() must get afterwards (NULL when the data was used in place). */
+/* Whole operands as dense arrays. `*owned` is what free() must get afterwards (NULL when the data was used in place).
+ */
 float *dense_f32(const Tensor *t, void **owned);
 int64_t *dense_i64(const Tensor *t, void **owned);
 void *dense(const Tensor *t, ComputeType ct, void **owned);
-float *out_f32(const Tensor *t, void **owned);          /* array to fill, then out_done */
+float *out_f32(const Tensor *t, void **owned); /* array to fill, then out_done */
 void *out_dense(const Tensor *t, ComputeType ct, void **owned);
 void out_done(const Tensor *t, ComputeType ct, void *values, void *owned);
 

@@ -5,11 +5,15 @@ static int bad_index(Executor *e, int64_t index, int64_t size) {
     return run_fail(e, "index %lld is out of range for size %lld", (long long)index, (long long)size);
 }
 
-typedef union { float f; double d; int64_t i; } Number; /* one element in any compute type */
+typedef union {
+    float f;
+    double d;
+    int64_t i;
+} Number; /* one element in any compute type */
 
 static ComputeType type_of(const Tensor *t) { return compute_type((const Tensor *const[]){t}, 1); }
 
-/* ---- self[indices] ------------------------------------------------------------------------------------------------------------ */
+/* ---- self[indices] ----------------------------------------------------------------------------- */
 typedef struct {
     int n_indices, index_ndim, first; /* first: where the index dimensions stand in the result */
     int64_t index_shape[MAX_DIMS];
@@ -69,7 +73,8 @@ int check_index(Executor *e) { /* Index: self, indices, out; IndexPutImpl: self,
 }
 
 /* Device position of element `i` of the selection; false when an index is out of range. */
-static bool locate(const Tensor *self, const Selection *s, const View *indices, int64_t i, int64_t *offset, int64_t *bad) {
+static bool locate(const Tensor *self, const Selection *s, const View *indices, int64_t i, int64_t *offset,
+                   int64_t *bad) {
     int64_t at[MAX_DIMS], room, flat = 0;
     for (int d = s->ndim - 1; d >= 0; d--) {
         at[d] = i % s->shape[d];
@@ -110,8 +115,13 @@ int run_index(Executor *e) {
         int64_t offset;
         Number a, b;
         if (!locate(self, &s, indices, i, &offset, &bad)) return bad_index(e, bad, self->shape[s.first]);
-        View item = {.base = (char *)device_pointer(self->data) + offset * (int64_t)self->item, .dtype = self->dtype,
-                     .ndim = 1, .shape = {1}, .stride = {1}, .item = self->item, .dense = true};
+        View item = {.base = (char *)device_pointer(self->data) + offset * (int64_t)self->item,
+                     .dtype = self->dtype,
+                     .ndim = 1,
+                     .shape = {1},
+                     .stride = {1},
+                     .item = self->item,
+                     .dense = true};
         if (!puts) {
             view_store(&other, i, 1, ct, view_load(&item, 0, 1, ct, &a));
             continue;
@@ -128,7 +138,7 @@ int run_index(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- scatter: variant 0 writes to an output, 1 in place; the source is a tensor or a scalar -------------------------------- */
+/* ---- scatter: variant 0 writes to an output, 1 in place; the source is a tensor or a scalar ---- */
 enum { SCATTER_REPLACE, SCATTER_ADD, SCATTER_MULTIPLY };
 
 int check_scatter(Executor *e) {
@@ -170,8 +180,13 @@ int run_scatter(Executor *e) {
             left /= index->shape[d];
         }
         double old, value = from_tensor ? *(const double *)view_load(&source, i, 1, CT_F64, &room) : e->args[3].s->d;
-        View item = {.base = (char *)device_pointer(out->data) + offset * (int64_t)out->item, .dtype = out->dtype,
-                     .ndim = 1, .shape = {1}, .stride = {1}, .item = out->item, .dense = true};
+        View item = {.base = (char *)device_pointer(out->data) + offset * (int64_t)out->item,
+                     .dtype = out->dtype,
+                     .ndim = 1,
+                     .shape = {1},
+                     .stride = {1},
+                     .item = out->item,
+                     .dense = true};
         double before = *(const double *)view_load(&item, 0, 1, CT_F64, &old);
         double after = combined(e->args[4].i, before, value);
         view_store(&item, 0, 1, CT_F64, &after);

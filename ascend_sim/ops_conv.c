@@ -11,7 +11,11 @@ typedef struct {
     int64_t image_points, column_points, kernel_points;
 } Geometry;
 
-typedef struct { const IntArray *stride, *padding, *dilation; bool transposed; int64_t groups; } Options;
+typedef struct {
+    const IntArray *stride, *padding, *dilation;
+    bool transposed;
+    int64_t groups;
+} Options;
 
 static int64_t pick(const IntArray *a, int dims, int at) { /* one value may stand for all dimensions */
     int index = at - (3 - dims);
@@ -49,21 +53,21 @@ static Geometry geometry_of(const Tensor *input, const Tensor *weight, const Ten
 /* Visits every (kernel point, window) pair of one channel: unfolds into `columns`, or adds `columns` back. */
 static void fold(const Geometry *g, float *image, float *columns, bool back) {
     for (int64_t kd = 0; kd < g->kernel[0]; kd++)
-    for (int64_t kh = 0; kh < g->kernel[1]; kh++)
-    for (int64_t kw = 0; kw < g->kernel[2]; kw++)
-    for (int64_t d = 0; d < g->column[0]; d++)
-    for (int64_t h = 0; h < g->column[1]; h++, columns += g->column[2]) {
-        int64_t z = d * g->stride[0] - g->padding[0] + kd * g->dilation[0];
-        int64_t y = h * g->stride[1] - g->padding[1] + kh * g->dilation[1];
-        bool inside = z >= 0 && z < g->image[0] && y >= 0 && y < g->image[1];
-        float *line = inside ? image + (z * g->image[1] + y) * g->image[2] : NULL;
-        int64_t x = kw * g->dilation[2] - g->padding[2];
-        for (int64_t w = 0; w < g->column[2]; w++, x += g->stride[2]) {
-            bool hit = inside && x >= 0 && x < g->image[2];
-            if (!back) columns[w] = hit ? line[x] : 0.0f;
-            else if (hit) line[x] += columns[w];
-        }
-    }
+        for (int64_t kh = 0; kh < g->kernel[1]; kh++)
+            for (int64_t kw = 0; kw < g->kernel[2]; kw++)
+                for (int64_t d = 0; d < g->column[0]; d++)
+                    for (int64_t h = 0; h < g->column[1]; h++, columns += g->column[2]) {
+                        int64_t z = d * g->stride[0] - g->padding[0] + kd * g->dilation[0];
+                        int64_t y = h * g->stride[1] - g->padding[1] + kh * g->dilation[1];
+                        bool inside = z >= 0 && z < g->image[0] && y >= 0 && y < g->image[1];
+                        float *line = inside ? image + (z * g->image[1] + y) * g->image[2] : NULL;
+                        int64_t x = kw * g->dilation[2] - g->padding[2];
+                        for (int64_t w = 0; w < g->column[2]; w++, x += g->stride[2]) {
+                            bool hit = inside && x >= 0 && x < g->image[2];
+                            if (!back) columns[w] = hit ? line[x] : 0.0f;
+                            else if (hit) line[x] += columns[w];
+                        }
+                    }
 }
 
 static void transpose(int64_t rows, int64_t columns, const float *in, float *out) {
@@ -79,8 +83,8 @@ typedef enum { TO_COLUMN, TO_IMAGE, TO_WEIGHT } Direction;
 static void apply(const Geometry *g, Direction direction, float *image, float *column, float *weight) {
     int64_t ci = g->image_channels / g->groups, co = g->column_channels / g->groups, k = ci * g->kernel_points;
     float *unfolded = malloc((size_t)(k * g->column_points + 1) * sizeof *unfolded);
-    float *turned = malloc((size_t)((k > 0 ? k : 1) * (g->column_points > co ? g->column_points : co) + 1) *
-                           sizeof *turned);
+    float *turned =
+        malloc((size_t)((k > 0 ? k : 1) * (g->column_points > co ? g->column_points : co) + 1) * sizeof *turned);
     for (int64_t n = 0; n < g->batch; n++) {
         for (int64_t group = 0; group < g->groups; group++) {
             float *x = image + (n * g->image_channels + group * ci) * g->image_points;
@@ -105,7 +109,7 @@ static void apply(const Geometry *g, Direction direction, float *image, float *c
     free(turned);
 }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------ */
 static int check_geometry(Executor *e, const Tensor *in, const Tensor *weight, const Tensor *out, Options o,
                           const IntArray *output_padding, int64_t math_type) {
     int dims = weight->ndim - 2;
@@ -139,8 +143,8 @@ static int check_geometry(Executor *e, const Tensor *in, const Tensor *weight, c
     }
     for (int i = 3 - dims; i < 3; i++) {
         int64_t reach = g.dilation[i] * (g.kernel[i] - 1) + 1;
-        int64_t extra = o.transposed && output_padding != NULL && output_padding->n > 0
-                            ? pick(output_padding, dims, i) : 0;
+        int64_t extra =
+            o.transposed && output_padding != NULL && output_padding->n > 0 ? pick(output_padding, dims, i) : 0;
         int64_t expected = o.transposed ? (g.column[i] - 1) * g.stride[i] - 2 * g.padding[i] + reach + extra
                                         : (g.image[i] + 2 * g.padding[i] - reach) / g.stride[i] + 1;
         int64_t found = o.transposed ? g.image[i] : g.column[i];
@@ -183,7 +187,7 @@ int check_convolution_backward(Executor *e) {
     return code;
 }
 
-/* ---- kernels ---------------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------- */
 int run_convolution(Executor *e) {
     const Tensor *in = e->args[0].t, *weight = e->args[1].t, *bias = e->args[2].t, *out = e->args[9].t;
     if (out->numel == 0) return ACL_OK;

@@ -13,17 +13,20 @@ typedef struct {
     int64_t stride;
 } Ctc;
 
-static int check_sizes(const Executor *e, const Tensor *p, const Tensor *targets, const IntArray *inputs, const IntArray *lengths,
-                       int64_t blank) {
+static int check_sizes(const Executor *e, const Tensor *p, const Tensor *targets, const IntArray *inputs,
+                       const IntArray *lengths, int64_t blank) {
     if (p->ndim != 3) return nn_fail(e, "the probabilities are %s", shape_text(p));
     if ((int64_t)inputs->n != p->shape[1] || (int64_t)lengths->n != p->shape[1]) {
-        return nn_fail(e, "%d and %d lengths for a batch of %lld", (int)inputs->n, (int)lengths->n, (long long)p->shape[1]);
+        return nn_fail(e, "%d and %d lengths for a batch of %lld", (int)inputs->n, (int)lengths->n,
+                       (long long)p->shape[1]);
     }
-    if (blank < 0 || blank >= p->shape[2]) return nn_fail(e, "the blank %lld of %lld", (long long)blank, (long long)p->shape[2]);
+    if (blank < 0 || blank >= p->shape[2])
+        return nn_fail(e, "the blank %lld of %lld", (long long)blank, (long long)p->shape[2]);
     int64_t sum = 0;
     for (uint64_t i = 0; i < lengths->n; i++) {
         bool fits = lengths->v[i] >= 0 && (targets->ndim == 1 || lengths->v[i] <= targets->shape[1]);
-        if (!fits || inputs->v[i] < 0 || inputs->v[i] > p->shape[0]) return nn_fail(e, "the lengths of sequence %d", (int)i);
+        if (!fits || inputs->v[i] < 0 || inputs->v[i] > p->shape[0])
+            return nn_fail(e, "the lengths of sequence %d", (int)i);
         sum += lengths->v[i];
     }
     if (targets->ndim == 1 && sum > targets->numel) {
@@ -32,7 +35,8 @@ static int check_sizes(const Executor *e, const Tensor *p, const Tensor *targets
     return ACL_OK;
 }
 
-int check_ctc(Executor *e) { /* probabilities, targets, input lengths, target lengths, blank, zero infinity, loss, log alpha */
+int check_ctc(
+    Executor *e) { /* probabilities, targets, input lengths, target lengths, blank, zero infinity, loss, log alpha */
     int code = check_sizes(e, e->args[0].t, e->args[1].t, e->args[2].ints, e->args[3].ints, e->args[4].i);
     if (code == ACL_OK && e->args[6].t->numel != e->args[0].t->shape[1]) {
         return nn_fail(e, "the loss is %s", shape_text(e->args[6].t));
@@ -40,7 +44,8 @@ int check_ctc(Executor *e) { /* probabilities, targets, input lengths, target le
     return code;
 }
 
-int check_ctc_backward(Executor *e) { /* dloss, probabilities, targets, lengths, lengths, loss, log alpha, blank, zero infinity, out */
+int check_ctc_backward(
+    Executor *e) { /* dloss, probabilities, targets, lengths, lengths, loss, log alpha, blank, zero infinity, out */
     int code = check_sizes(e, e->args[1].t, e->args[2].t, e->args[3].ints, e->args[4].ints, e->args[7].i);
     if (code == ACL_OK && e->args[0].t->numel != e->args[1].t->shape[1]) {
         return nn_fail(e, "dloss is %s", shape_text(e->args[0].t));
@@ -48,9 +53,16 @@ int check_ctc_backward(Executor *e) { /* dloss, probabilities, targets, lengths,
     return code == ACL_OK ? need_same(e, e->args[1].t, e->args[9].t, "the gradient") : code;
 }
 
-static Ctc ctc_open(const Tensor *p, const Tensor *targets, const IntArray *inputs, const IntArray *lengths, int64_t blank) {
-    Ctc c = {.steps = p->shape[0], .batch = p->shape[1], .classes = p->shape[2], .blank = blank, .input_lengths = inputs,
-             .target_lengths = lengths, .probabilities = values_of(p), .rows = targets->ndim == 2};
+static Ctc ctc_open(const Tensor *p, const Tensor *targets, const IntArray *inputs, const IntArray *lengths,
+                    int64_t blank) {
+    Ctc c = {.steps = p->shape[0],
+             .batch = p->shape[1],
+             .classes = p->shape[2],
+             .blank = blank,
+             .input_lengths = inputs,
+             .target_lengths = lengths,
+             .probabilities = values_of(p),
+             .rows = targets->ndim == 2};
     c.labels = dense_i64(targets, &c.labels_owned);
     c.stride = c.rows ? targets->shape[1] : 0;
     c.widest = 1;
@@ -71,7 +83,9 @@ static const int64_t *labels_of(const Ctc *c, int64_t b) {
     return c->labels + at;
 }
 
-static int64_t label_at(const Ctc *c, const int64_t *labels, int64_t state) { return state % 2 ? labels[state / 2] : c->blank; }
+static int64_t label_at(const Ctc *c, const int64_t *labels, int64_t state) {
+    return state % 2 ? labels[state / 2] : c->blank;
+}
 
 static double probability(const Ctc *c, int64_t step, int64_t b, int64_t label) {
     if (label < 0 || label >= c->classes) return -INFINITY; /* no such class: the path is impossible */

@@ -34,7 +34,10 @@ static Operands operands_of(const Executor *e) {
     return o;
 }
 
-/* a, b, c: operands; s, u, v: scalars; flag: the operator's switch; F(name): the libm function of the type; every name is a T. */
+/* Tables of formulas, which stay as they are. */
+// clang-format off
+/* a, b, c: operands; s, u, v: scalars; flag: the operator's switch; F(name): the libm function of the type; every
+ * name is a T. */
 #define FLOAT_CASES(T, F)                                                                                            \
     CASE(EW_DIV, a / b) CASE(EW_DIVS, a / s)                                                                         \
     CASE(EW_EXP, F(exp)(a)) CASE(EW_LOG, F(log)(a)) CASE(EW_SQRT, F(sqrt)(a)) CASE(EW_RSQRT, 1 / F(sqrt)(a))         \
@@ -53,7 +56,8 @@ static Operands operands_of(const Executor *e) {
     CASE(EW_MINIMUM, a != a ? a : b != b ? b : a < b ? a : b)
 
 /* With the sign of the divisor. */
-#define REMAINDER(F, x, y) (F(fmod)(x, y) != 0 && (F(fmod)(x, y) < 0) != ((y) < 0) ? F(fmod)(x, y) + (y) : F(fmod)(x, y))
+#define REMAINDER(F, x, y) \
+    (F(fmod)(x, y) != 0 && (F(fmod)(x, y) < 0) != ((y) < 0) ? F(fmod)(x, y) + (y) : F(fmod)(x, y))
 
 #define MATH_CASES(T, F)                                                                                             \
     CASE(EW_ROUND, F(rint)(a)) CASE(EW_TRUNC, F(trunc)(a)) CASE(EW_FRAC, a - F(trunc)(a)) CASE(EW_LOG2, F(log2)(a))  \
@@ -89,8 +93,8 @@ static Operands operands_of(const Executor *e) {
     CASE(EW_GELU_TANH_GRAD, a * gelu_tanh_slope((double)b))
 
 #define COMMON_CASES(T)                                                                                              \
-    CASE(EW_ADD, a + s * b) CASE(EW_ADDS, a + u * s) CASE(EW_SUB, a - s * b) CASE(EW_RSUB, b - s * a) CASE(EW_SUBS, a - u * s)                \
-    CASE(EW_RSUBS, s - u * a)                                                                                        \
+    CASE(EW_ADD, a + s * b) CASE(EW_ADDS, a + u * s) CASE(EW_SUB, a - s * b) CASE(EW_RSUB, b - s * a)                \
+    CASE(EW_SUBS, a - u * s) CASE(EW_RSUBS, s - u * a)                                                               \
     CASE(EW_MUL, a * b) CASE(EW_MULS, a * s) CASE(EW_NEG, -a)                                                        \
     CASE(EW_RELU, a < 0 ? 0 : a) CASE(EW_THRESHOLD_GRAD, b > s ? a : 0)                                              \
     CASE(EW_CLAMP, a != a ? a : a < s ? (s > u ? u : s) : a > u ? u : a)                                             \
@@ -100,14 +104,17 @@ static Operands operands_of(const Executor *e) {
     CASE(EW_GE, a >= b) CASE(EW_GES, a >= s) CASE(EW_AND, a != 0 && b != 0) CASE(EW_OR, a != 0 || b != 0)            \
     CASE(EW_NOT, a == 0) CASE(EW_XOR, (a != 0) != (b != 0)) CASE(EW_THRESHOLD, a <= s ? u : a)                       \
     CASE(EW_CLAMP_TENSOR, a != a ? a : a < b ? (b > c ? c : b) : a > c ? c : a)
+// clang-format on
 
-#define CASE(code, expression)                                                                                       \
-    case code:                                                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                                            \
-            const T_ a = x[i], b = y[i], c = z[i];                                                                   \
-            (void)a; (void)b; (void)c;                                                                               \
-            out[i] = (T_)(expression);                                                                               \
-        }                                                                                                            \
+#define CASE(code, expression)                                                                                         \
+    case code:                                                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const T_ a = x[i], b = y[i], c = z[i];                                                                     \
+            (void)a;                                                                                                   \
+            (void)b;                                                                                                   \
+            (void)c;                                                                                                   \
+            out[i] = (T_)(expression);                                                                                 \
+        }                                                                                                              \
         break;
 
 #define F32(name) name##f
@@ -115,38 +122,48 @@ static Operands operands_of(const Executor *e) {
 
 #define T_ float
 WIDE static void power_f32(int64_t n, const T_ *x, T_ s, T_ *out) {
-    if (s == 2) for (int64_t i = 0; i < n; i++) out[i] = x[i] * x[i];
-    else if (s == 0.5f) for (int64_t i = 0; i < n; i++) out[i] = sqrtf(x[i]);
-    else for (int64_t i = 0; i < n; i++) out[i] = powf(x[i], s);
+    if (s == 2)
+        for (int64_t i = 0; i < n; i++) out[i] = x[i] * x[i];
+    else if (s == 0.5f)
+        for (int64_t i = 0; i < n; i++) out[i] = sqrtf(x[i]);
+    else
+        for (int64_t i = 0; i < n; i++) out[i] = powf(x[i], s);
 }
 
 WIDE static void loop_f32(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T_ s, T_ u, T_ v, bool flag,
-                        T_ *out) {
-    (void)v; (void)flag;
+                          T_ *out) {
+    (void)v;
+    (void)flag;
     switch (op) {
         COMMON_CASES(T_)
         FLOAT_CASES(T_, F32)
         MATH_CASES(T_, F32)
         ACTIVATION_CASES(T_, F32)
-        case EW_POWS: power_f32(n, x, s, out); break;
-        case EW_POW: for (int64_t i = 0; i < n; i++) out[i] = powf(x[i], y[i]); break;
-        default: break;
+    case EW_POWS: power_f32(n, x, s, out); break;
+    case EW_POW:
+        for (int64_t i = 0; i < n; i++) out[i] = powf(x[i], y[i]);
+        break;
+    default: break;
     }
 }
 #undef T_
 
 #define T_ double
-static void loop_f64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T_ s, T_ u, T_ v, bool flag,
-                        T_ *out) {
-    (void)v; (void)flag;
+static void loop_f64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T_ s, T_ u, T_ v, bool flag, T_ *out) {
+    (void)v;
+    (void)flag;
     switch (op) {
         COMMON_CASES(T_)
         FLOAT_CASES(T_, F64)
         MATH_CASES(T_, F64)
         ACTIVATION_CASES(T_, F64)
-        case EW_POWS: for (int64_t i = 0; i < n; i++) out[i] = pow(x[i], s); break;
-        case EW_POW: for (int64_t i = 0; i < n; i++) out[i] = pow(x[i], y[i]); break;
-        default: break;
+    case EW_POWS:
+        for (int64_t i = 0; i < n; i++) out[i] = pow(x[i], s);
+        break;
+    case EW_POW:
+        for (int64_t i = 0; i < n; i++) out[i] = pow(x[i], y[i]);
+        break;
+    default: break;
     }
 }
 #undef T_
@@ -160,7 +177,9 @@ static int64_t int_power(int64_t base, int64_t exponent) {
     return (int64_t)result;
 }
 
-static int64_t truncated_division(int64_t a, int64_t b) { return b == 0 ? -1 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
+static int64_t truncated_division(int64_t a, int64_t b) {
+    return b == 0 ? -1 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
 
 static int64_t floor_division(int64_t a, int64_t b) {
     int64_t q = truncated_division(a, b);
@@ -169,9 +188,10 @@ static int64_t floor_division(int64_t a, int64_t b) {
 
 #define T_ int64_t
 __attribute__((no_sanitize("undefined"))) /* integers wrap, as on the device */
-static void loop_i64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T_ s, T_ u, T_ v, bool flag,
-                        T_ *out) {
-    (void)v; (void)flag;
+static void
+loop_i64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T_ s, T_ u, T_ v, bool flag, T_ *out) {
+    (void)v;
+    (void)flag;
     switch (op) {
         COMMON_CASES(T_)
         CASE(EW_ABS, a < 0 ? -a : a)
@@ -201,12 +221,15 @@ static void loop_i64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T
         CASE(EW_RPOWS, int_power(s, a))
         CASE(EW_POWS, int_power(a, s))
         CASE(EW_POW, int_power(a, b))
-        default: break;
+    default: break;
     }
 }
 #undef T_
 
-typedef struct { double d[3]; int64_t i[3]; } ScalarValues;
+typedef struct {
+    double d[3];
+    int64_t i[3];
+} ScalarValues;
 
 static ScalarValues scalars_of(int op, const Operands *o) {
     ScalarValues v = {{1, 1, 1}, {1, 1, 1}};
@@ -231,9 +254,9 @@ static int run_chunks(int op, const Operands *o, ComputeType ct) {
         for (int k = o->n_in; k < 3; k++) p[k] = p[0];
         void *to = view_target(&out, start, ct, buffers[3]);
         switch (ct) {
-            case CT_F32: loop_f32(op, n, p[0], p[1], p[2], (float)s.d[0], (float)s.d[1], (float)s.d[2], o->flag, to); break;
-            case CT_F64: loop_f64(op, n, p[0], p[1], p[2], s.d[0], s.d[1], s.d[2], o->flag, to); break;
-            case CT_I64: loop_i64(op, n, p[0], p[1], p[2], s.i[0], s.i[1], s.i[2], o->flag, to); break;
+        case CT_F32: loop_f32(op, n, p[0], p[1], p[2], (float)s.d[0], (float)s.d[1], (float)s.d[2], o->flag, to); break;
+        case CT_F64: loop_f64(op, n, p[0], p[1], p[2], s.d[0], s.d[1], s.d[2], o->flag, to); break;
+        case CT_I64: loop_i64(op, n, p[0], p[1], p[2], s.i[0], s.i[1], s.i[2], o->flag, to); break;
         }
         view_store(&out, start, n, ct, to);
     }
@@ -280,12 +303,14 @@ int run_bitwise_not(Executor *e) {
 
 /* The mode of a division: 0 exact, 1 towards zero, 2 downwards; the variant says whether the divisor is a tensor. */
 int check_div_mode(Executor *e) {
-    if (e->args[2].i < 0 || e->args[2].i > 2) return nn_fail(e, "mode is %lld, expected 0, 1 or 2", (long long)e->args[2].i);
+    if (e->args[2].i < 0 || e->args[2].i > 2)
+        return nn_fail(e, "mode is %lld, expected 0, 1 or 2", (long long)e->args[2].i);
     return check_broadcast(e);
 }
 
 int run_div_mode(Executor *e) {
-    static const int with_tensor[] = {EW_DIV, EW_TRUNC_DIV, EW_FLOOR_DIV}, with_scalar[] = {EW_DIVS, EW_TRUNC_DIVS, EW_FLOOR_DIVS};
+    static const int with_tensor[] = {EW_DIV, EW_TRUNC_DIV, EW_FLOOR_DIV},
+                     with_scalar[] = {EW_DIVS, EW_TRUNC_DIVS, EW_FLOOR_DIVS};
     Operands o = operands_of(e);
     int64_t mode = e->args[2].i;
     ComputeType ct = type_for(&o);
@@ -295,7 +320,8 @@ int run_div_mode(Executor *e) {
 
 int check_gelu_mode(Executor *e) {
     int64_t mode = e->args[1].i;
-    if (mode != 0 && mode != 1) return nn_fail(e, "approximate is %lld, expected 0 (none) or 1 (tanh)", (long long)mode);
+    if (mode != 0 && mode != 1)
+        return nn_fail(e, "approximate is %lld, expected 0 (none) or 1 (tanh)", (long long)mode);
     return check_broadcast(e);
 }
 
@@ -308,14 +334,17 @@ int run_gelu_mode(Executor *e) {
 static Operands clamp_operands(const Executor *e, int *op) {
     const Tensor *low = e->args[1].t, *high = e->args[2].t;
     *op = low == NULL ? EW_MINIMUM : high == NULL ? EW_MAXIMUM : EW_CLAMP_TENSOR;
-    Operands o = {.n_in = low != NULL && high != NULL ? 3 : 2, .in = {e->args[0].t, low != NULL ? low : high, high}, .out = e->args[3].t};
+    Operands o = {.n_in = low != NULL && high != NULL ? 3 : 2,
+                  .in = {e->args[0].t, low != NULL ? low : high, high},
+                  .out = e->args[3].t};
     return o;
 }
 
 int check_clamp_tensor(Executor *e) {
     int op, ndim;
     int64_t shape[MAX_DIMS];
-    if (e->args[1].t == NULL && e->args[2].t == NULL) return fail(NN_NULL_PARAM, "aclnnClampTensor: both limits are null");
+    if (e->args[1].t == NULL && e->args[2].t == NULL)
+        return fail(NN_NULL_PARAM, "aclnnClampTensor: both limits are null");
     Operands o = clamp_operands(e, &op);
     if (!broadcast_shapes(o.in, o.n_in, shape, &ndim)) return nn_fail(e, "the shapes do not broadcast");
     return need_shape(e, o.out, shape, ndim, "the output");

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- stack, repeat, flip: strided views of the result -------------------------------------------------------------------- */
+/* ---- stack, repeat, flip: strided views of the result ------------------------------------------ */
 static void copy_into(Tensor to, const Tensor *from) {
     if (from->numel == 0) return;
     _Alignas(64) char buffer[CHUNK * 8];
@@ -100,7 +100,7 @@ int run_flip(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- comparison of whole tensors ---------------------------------------------------------------------------------------------- */
+/* ---- comparison of whole tensors --------------------------------------------------------------- */
 int check_equal(Executor *e) {
     return e->args[2].t->numel == 1 ? ACL_OK : nn_fail(e, "the output has the shape %s", shape_text(e->args[2].t));
 }
@@ -123,7 +123,8 @@ int run_is_close(Executor *e) {
     View x = view_as(e->args[0].t, out->shape, out->ndim), y = view_as(e->args[1].t, out->shape, out->ndim);
     View to = view_of(out);
     for (int64_t i = 0; i < out->numel; i++) {
-        double a = *(const double *)view_load(&x, i, 1, CT_F64, &p), b = *(const double *)view_load(&y, i, 1, CT_F64, &q);
+        double a = *(const double *)view_load(&x, i, 1, CT_F64, &p),
+               b = *(const double *)view_load(&y, i, 1, CT_F64, &q);
         int64_t close = a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= absolute + relative * fabs(b)) ||
                         (e->args[4].i != 0 && a != a && b != b);
         view_store(&to, i, 1, CT_I64, &close);
@@ -131,7 +132,7 @@ int run_is_close(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- masked fill with a scalar --------------------------------------------------------------------------------------------------- */
+/* ---- masked fill with a scalar ----------------------------------------------------------------- */
 int check_masked_fill_scalar(Executor *e) {
     const Tensor *self = e->args[0].t, *both[2] = {self, e->args[1].t};
     int64_t shape[MAX_DIMS];
@@ -154,7 +155,7 @@ int run_masked_fill_scalar(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- mean squared error ------------------------------------------------------------------------------------------------------------ */
+/* ---- mean squared error ------------------------------------------------------------------------ */
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
 int check_mse_loss(Executor *e) {

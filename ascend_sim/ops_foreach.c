@@ -14,10 +14,10 @@ static Lists lists_of(const Executor *e) {
     Lists l = {0};
     for (int i = 0; i < e->argc; i++) {
         switch (e->op->roles[i]) {
-            case 'L': l.lists[l.n_lists++] = e->args[i].list; break;
-            case 'S': l.scalar_list = e->args[i].scalars; break;
-            case 's': l.scalar = e->args[i].s; break;
-            default: l.scalar_tensor = e->args[i].t; break;
+        case 'L': l.lists[l.n_lists++] = e->args[i].list; break;
+        case 'S': l.scalar_list = e->args[i].scalars; break;
+        case 's': l.scalar = e->args[i].s; break;
+        default: l.scalar_tensor = e->args[i].t; break;
         }
     }
     return l;
@@ -33,8 +33,8 @@ int check_foreach(Executor *e) {
             if (code != 0) return code;
         }
     }
-    if (l.scalar_list != NULL && l.scalar_list->n != n) return nn_fail(e, "%d scalars for %d tensors",
-                                                                      (int)l.scalar_list->n, (int)n);
+    if (l.scalar_list != NULL && l.scalar_list->n != n)
+        return nn_fail(e, "%d scalars for %d tensors", (int)l.scalar_list->n, (int)n);
     if (l.scalar_tensor != NULL && l.scalar_tensor->numel != 1 && (uint64_t)l.scalar_tensor->numel != n) {
         return nn_fail(e, "%d scalars for %d tensors", (int)l.scalar_tensor->numel, (int)n);
     }

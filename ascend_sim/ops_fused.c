@@ -1,19 +1,22 @@
-/* Fused operators of large language models: root-mean-square norms, gated units, masked softmax, group norm with SiLU. */
+/* Fused operators of large language models: root-mean-square norms, gated units, masked softmax, group norm with SiLU.
+ */
 #include "kernels.h"
 
 #include <math.h>
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* ---- root-mean-square norm: rows of as many elements as gamma has ------------------------------------------------ */
+/* ---- root-mean-square norm: rows of as many elements as gamma has ------------------------------ */
 static int check_rms(const Executor *e, const Tensor *x, const Tensor *gamma, const Tensor *rstd) {
     int at = x->ndim - gamma->ndim;
     if (at < 0 || gamma->ndim == 0) return nn_fail(e, "gamma is %s, the input %s", shape_text(gamma), shape_text(x));
     for (int i = 0; i < gamma->ndim; i++) {
-        if (gamma->shape[i] != x->shape[at + i]) return nn_fail(e, "gamma is %s, the input %s", shape_text(gamma), shape_text(x));
+        if (gamma->shape[i] != x->shape[at + i])
+            return nn_fail(e, "gamma is %s, the input %s", shape_text(gamma), shape_text(x));
     }
     int64_t rows = gamma->numel > 0 ? x->numel / gamma->numel : 0;
-    return rstd->numel == rows ? ACL_OK : nn_fail(e, "rstd is %s, expected %lld elements", shape_text(rstd), (long long)rows);
+    return rstd->numel == rows ? ACL_OK
+                               : nn_fail(e, "rstd is %s, expected %lld elements", shape_text(rstd), (long long)rows);
 }
 
 int check_rms_norm(Executor *e) { /* x, gamma, epsilon, y, rstd */
@@ -71,7 +74,8 @@ int check_rms_norm_grad(Executor *e) { /* dy, x, rstd, gamma, dx, dgamma */
 }
 
 int run_rms_norm_grad(Executor *e) {
-    Values dy = values_of(e->args[0].t), x = values_of(e->args[1].t), rstd = values_of(e->args[2].t), gamma = values_of(e->args[3].t);
+    Values dy = values_of(e->args[0].t), x = values_of(e->args[1].t), rstd = values_of(e->args[2].t),
+           gamma = values_of(e->args[3].t);
     Values dx = values_for(e->args[4].t), dgamma = values_zeroed(e->args[5].t);
     int64_t n = e->args[3].t->numel;
     for (int64_t r = 0; r < e->args[2].t->numel; r++) {
@@ -80,7 +84,8 @@ int run_rms_norm_grad(Executor *e) {
             mean += dy.v[r * n + i] * gamma.v[i] * x.v[r * n + i] * scale / (double)n;
             dgamma.v[i] += dy.v[r * n + i] * x.v[r * n + i] * scale;
         }
-        for (int64_t i = 0; i < n; i++) dx.v[r * n + i] = scale * (dy.v[r * n + i] * gamma.v[i] - x.v[r * n + i] * scale * mean);
+        for (int64_t i = 0; i < n; i++)
+            dx.v[r * n + i] = scale * (dy.v[r * n + i] * gamma.v[i] - x.v[r * n + i] * scale * mean);
     }
     Values *read[] = {&dy, &x, &rstd, &gamma};
     for (int i = 0; i < 4; i++) values_free(read[i]);
@@ -89,7 +94,7 @@ int run_rms_norm_grad(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- SwiGLU: silu of the first half of a dimension, times the second --------------------------------------------- */
+/* ---- SwiGLU: silu of the first half of a dimension, times the second --------------------------- */
 static int check_halves(const Executor *e, const Tensor *whole, const Tensor *half, int64_t dim_) {
     int64_t dim = normal_dim(dim_, whole->ndim);
     if (dim < 0 || whole->shape[dim] % 2 != 0) {
@@ -140,7 +145,7 @@ int run_swiglu_grad(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- x * sigmoid(1.702 x) ---------------------------------------------------------------------------------------- */
+/* ---- x * sigmoid(1.702 x) ---------------------------------------------------------------------- */
 #define FAST_GELU 1.702
 
 int run_fast_gelu(Executor *e) {
@@ -163,7 +168,7 @@ int run_fast_gelu_backward(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- softmax of scaled and masked rows: x, mask, scale, fixed triangle, y ---------------------------------------- */
+/* ---- softmax of scaled and masked rows: x, mask, scale, fixed triangle, y ---------------------- */
 #define MASKED -10000.0 /* what the masked elements become before the softmax */
 
 int check_masked_softmax(Executor *e) {
@@ -171,7 +176,8 @@ int check_masked_softmax(Executor *e) {
     int64_t shape[MAX_DIMS];
     int ndim = 0;
     if (x->ndim < 2) return nn_fail(e, "the input is %s", shape_text(x));
-    if (!broadcast_shapes(both, 2, shape, &ndim) || ndim != x->ndim) return nn_fail(e, "the mask is %s", shape_text(mask));
+    if (!broadcast_shapes(both, 2, shape, &ndim) || ndim != x->ndim)
+        return nn_fail(e, "the mask is %s", shape_text(mask));
     return need_same(e, x, e->args[4].t, "y");
 }
 
@@ -231,7 +237,7 @@ int check_masked_softmax_backward(Executor *e) {
     return code == ACL_OK ? need_same(e, y, e->args[5].t, "dx") : code;
 }
 
-/* ---- group norm, then SiLU: x, gamma, beta, groups, epsilon, out, mean, rstd ------------------------------------- */
+/* ---- group norm, then SiLU: x, gamma, beta, groups, epsilon, out, mean, rstd ------------------- */
 int check_group_norm_silu(Executor *e) {
     const Tensor *x = e->args[0].t;
     int64_t groups = e->args[3].i;
@@ -244,7 +250,8 @@ int check_group_norm_silu(Executor *e) {
         if (code != ACL_OK) return code;
     }
     for (int i = 6; i < 8; i++) {
-        if (e->args[i].t->numel != x->shape[0] * groups) return nn_fail(e, "a statistic is %s", shape_text(e->args[i].t));
+        if (e->args[i].t->numel != x->shape[0] * groups)
+            return nn_fail(e, "a statistic is %s", shape_text(e->args[i].t));
     }
     return need_same(e, x, e->args[5].t, "out");
 }
@@ -254,7 +261,8 @@ int run_group_norm_silu(Executor *e) {
     Values none = {0}, x = values_of(t), gamma = e->args[1].t ? values_of(e->args[1].t) : none;
     Values beta = e->args[2].t ? values_of(e->args[2].t) : none;
     Values out = values_for(e->args[5].t), mean = values_for(e->args[6].t), rstd = values_for(e->args[7].t);
-    int64_t sets = t->shape[0] * e->args[3].i, n = sets > 0 ? t->numel / sets : 0, inner = t->numel > 0 ? t->numel / (t->shape[0] * t->shape[1]) : 1;
+    int64_t sets = t->shape[0] * e->args[3].i, n = sets > 0 ? t->numel / sets : 0,
+            inner = t->numel > 0 ? t->numel / (t->shape[0] * t->shape[1]) : 1;
     for (int64_t s = 0; s < sets; s++) {
         double sum = 0, squares = 0;
         for (int64_t i = s * n; i < (s + 1) * n; i++) sum += x.v[i];
@@ -263,7 +271,8 @@ int run_group_norm_silu(Executor *e) {
         rstd.v[s] = 1 / sqrt(squares / (double)n + e->args[4].d);
         for (int64_t i = s * n; i < (s + 1) * n; i++) {
             int64_t channel = i / inner % t->shape[1];
-            double y = (x.v[i] - mean.v[s]) * rstd.v[s] * (gamma.v ? gamma.v[channel] : 1) + (beta.v ? beta.v[channel] : 0);
+            double y =
+                (x.v[i] - mean.v[s]) * rstd.v[s] * (gamma.v ? gamma.v[channel] : 1) + (beta.v ? beta.v[channel] : 0);
             out.v[i] = y * sigmoid(y);
         }
     }

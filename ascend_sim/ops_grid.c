@@ -6,7 +6,9 @@
 enum { BILINEAR, NEAREST };
 enum { ZEROS, BORDER, REFLECTION };
 
-typedef struct { double at, slope; } Point; /* in pixels, and how it changes with the grid's number */
+typedef struct {
+    double at, slope;
+} Point; /* in pixels, and how it changes with the grid's number */
 
 /* Reflected at the borders low and high, once for each time it crosses them. */
 static Point reflect(Point p, double low, double high) {
@@ -29,24 +31,35 @@ static Point pixel(double g, int64_t size, int64_t padding, bool align) {
     return p;
 }
 
-int check_grid_sampler(Executor *e) { /* input, grid, mode, padding, align, out; backward: dy first, a mask and two gradients */
+int check_grid_sampler(
+    Executor *e) { /* input, grid, mode, padding, align, out; backward: dy first, a mask and two gradients */
     bool backward = e->op->variant == 1;
     const Arg *a = e->args + backward;
     const Tensor *in = a[0].t, *grid = a[1].t, *y = backward ? e->args[0].t : e->args[5].t;
     if (in->ndim != 4 || grid->ndim != 4 || grid->shape[3] != 2 || grid->shape[0] != in->shape[0]) {
         return nn_fail(e, "the input is %s, the grid %s", shape_text(in), shape_text(grid));
     }
-    if (a[2].i != BILINEAR && a[2].i != NEAREST) return nn_fail(e, "interpolation %lld is not modelled", (long long)a[2].i);
+    if (a[2].i != BILINEAR && a[2].i != NEAREST)
+        return nn_fail(e, "interpolation %lld is not modelled", (long long)a[2].i);
     const int64_t shape[] = {in->shape[0], in->shape[1], grid->shape[1], grid->shape[2]};
     int code = need_shape(e, y, shape, 4, "the result");
-    if (code == ACL_OK && backward && e->args[7].t != NULL) code = need_same(e, in, e->args[7].t, "the input's gradient");
-    return code == ACL_OK && backward && e->args[8].t != NULL ? need_same(e, grid, e->args[8].t, "the grid's gradient") : code;
+    if (code == ACL_OK && backward && e->args[7].t != NULL)
+        code = need_same(e, in, e->args[7].t, "the input's gradient");
+    return code == ACL_OK && backward && e->args[8].t != NULL ? need_same(e, grid, e->args[8].t, "the grid's gradient")
+                                                              : code;
 }
 
-typedef struct { const Tensor *in, *grid; int64_t mode, padding; bool align; } Sampling;
+typedef struct {
+    const Tensor *in, *grid;
+    int64_t mode, padding;
+    bool align;
+} Sampling;
 
-/* The four pixels around a point, with their weights and the slopes of those; outside ones have the place -1. */
-typedef struct { int64_t place[4]; double weight[4], slope_x[4], slope_y[4]; } Corners;
+/* The four pixels around a point, with their weights and the slopes of those; outside ones have the index -1. */
+typedef struct {
+    int64_t index[4];
+    double weight[4], slope_x[4], slope_y[4];
+} Corners;
 
 static Corners corners_at(const Sampling *s, double gx, double gy) {
     int64_t height = s->in->shape[2], width = s->in->shape[3];
@@ -58,7 +71,7 @@ static Corners corners_at(const Sampling *s, double gx, double gy) {
         int64_t px = (int64_t)left + k % 2, py = (int64_t)top + k / 2;
         double wx = k % 2 ? fx : 1 - fx, wy = k / 2 ? fy : 1 - fy;
         if (px < 0 || px >= width || py < 0 || py >= height) continue;
-        c.place[k] = py * width + px;
+        c.index[k] = py * width + px;
         c.weight[k] = wx * wy;
         c.slope_x[k] = (k % 2 ? 1 : -1) * wy * x.slope;
         c.slope_y[k] = (k / 2 ? 1 : -1) * wx * y.slope;
@@ -69,14 +82,15 @@ static Corners corners_at(const Sampling *s, double gx, double gy) {
 int run_grid_sampler(Executor *e) {
     Sampling s = {e->args[0].t, e->args[1].t, e->args[2].i, e->args[3].i, e->args[4].i != 0};
     Values in = values_of(s.in), grid = values_of(s.grid), out = values_for(e->args[5].t);
-    int64_t points = s.grid->shape[1] * s.grid->shape[2], channels = s.in->shape[1], area = s.in->shape[2] * s.in->shape[3];
+    int64_t points = s.grid->shape[1] * s.grid->shape[2], channels = s.in->shape[1],
+            area = s.in->shape[2] * s.in->shape[3];
     for (int64_t n = 0; n < s.in->shape[0]; n++) {
         for (int64_t p = 0; p < points; p++) {
             Corners c = corners_at(&s, grid.v[(n * points + p) * 2], grid.v[(n * points + p) * 2 + 1]);
             for (int64_t ch = 0; ch < channels; ch++) {
                 double sum = 0;
                 for (int k = 0; k < 4; k++) {
-                    if (c.place[k] >= 0) sum += c.weight[k] * in.v[(n * channels + ch) * area + c.place[k]];
+                    if (c.index[k] >= 0) sum += c.weight[k] * in.v[(n * channels + ch) * area + c.index[k]];
                 }
                 out.v[(n * channels + ch) * points + p] = sum;
             }
@@ -91,15 +105,17 @@ int run_grid_sampler(Executor *e) {
 int run_grid_sampler_backward(Executor *e) { /* dy, input, grid, mode, padding, align, mask, then the gradients */
     Sampling s = {e->args[1].t, e->args[2].t, e->args[3].i, e->args[4].i, e->args[5].i != 0};
     Values none = {0}, dy = values_of(e->args[0].t), in = values_of(s.in), grid = values_of(s.grid);
-    Values dx = e->args[7].t ? values_zeroed(e->args[7].t) : none, dgrid = e->args[8].t ? values_zeroed(e->args[8].t) : none;
-    int64_t points = s.grid->shape[1] * s.grid->shape[2], channels = s.in->shape[1], area = s.in->shape[2] * s.in->shape[3];
+    Values dx = e->args[7].t ? values_zeroed(e->args[7].t) : none,
+           dgrid = e->args[8].t ? values_zeroed(e->args[8].t) : none;
+    int64_t points = s.grid->shape[1] * s.grid->shape[2], channels = s.in->shape[1],
+            area = s.in->shape[2] * s.in->shape[3];
     for (int64_t i = 0; i < s.in->shape[0] * points * channels; i++) {
         int64_t p = i % points, plane = i / points, at = plane / channels * points + p;
         Corners c = corners_at(&s, grid.v[at * 2], grid.v[at * 2 + 1]);
         for (int k = 0; k < 4; k++) {
-            if (c.place[k] < 0) continue;
-            double grad = dy.v[i], value = in.v[plane * area + c.place[k]];
-            if (dx.v != NULL) dx.v[plane * area + c.place[k]] += grad * c.weight[k];
+            if (c.index[k] < 0) continue;
+            double grad = dy.v[i], value = in.v[plane * area + c.index[k]];
+            if (dx.v != NULL) dx.v[plane * area + c.index[k]] += grad * c.weight[k];
             if (dgrid.v != NULL) {
                 dgrid.v[at * 2] += grad * value * c.slope_x[k];
                 dgrid.v[at * 2 + 1] += grad * value * c.slope_y[k];
@@ -113,7 +129,7 @@ int run_grid_sampler_backward(Executor *e) { /* dy, input, grid, mode, padding, 
     return ACL_OK;
 }
 
-/* ---- grids of affine maps: theta [batch, n, n + 1], sizes [batch, channels, ...], align, out --------------------- */
+/* ---- grids of affine maps: theta [batch, n, n + 1], sizes [batch, channels, ...], align, out ---- */
 int check_affine_grid(Executor *e) {
     const Tensor *theta = e->args[0].t, *out = e->args[3].t;
     const IntArray *size = e->args[1].ints;
@@ -151,12 +167,13 @@ int run_affine_grid(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------- */
 int run_logspace(Executor *e) { /* start, end, steps, base, out */
     double start = e->args[0].s->d, end = e->args[1].s->d, base = e->args[3].d;
     Values out = values_for(e->args[4].t);
     int64_t n = e->args[4].t->numel;
-    for (int64_t i = 0; i < n; i++) out.v[i] = pow(base, n > 1 ? start + (end - start) * (double)i / (double)(n - 1) : start);
+    for (int64_t i = 0; i < n; i++)
+        out.v[i] = pow(base, n > 1 ? start + (end - start) * (double)i / (double)(n - 1) : start);
     values_done(&out);
     return ACL_OK;
 }

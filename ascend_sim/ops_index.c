@@ -2,7 +2,9 @@
 #include "kernels.h"
 
 /* A tensor as [outer][dim][inner], dense in an exact compute type. */
-typedef struct { int64_t outer, size, inner; } Slab;
+typedef struct {
+    int64_t outer, size, inner;
+} Slab;
 
 static Slab slab_of(const Tensor *t, int64_t dim) {
     Slab s = {1, t->ndim == 0 ? 1 : t->shape[dim], 1};
@@ -21,7 +23,7 @@ static int bad_index(Executor *e, int64_t index, int64_t size) {
 
 static int64_t wrapped(int64_t index, int64_t size) { return index < 0 ? index + size : index; }
 
-/* ---- index select and embedding -------------------------------------------------------------------------------------------- */
+/* ---- index select and embedding ---------------------------------------------------------------- */
 static int select_rows(Executor *e, const Tensor *in, int64_t dim, const Tensor *index, const Tensor *out) {
     if (out->numel == 0) return ACL_OK;
     Slab s = slab_of(in, dim);
@@ -120,7 +122,7 @@ int run_embedding_backward(Executor *e) {
     return code;
 }
 
-/* ---- gather and scatter ------------------------------------------------------------------------------------------------------- */
+/* ---- gather and scatter ------------------------------------------------------------------------ */
 static int check_index_shape(Executor *e, const Tensor *in, int64_t dim, const Tensor *index) {
     int code = need_types(e, index, INDICES, "the index");
     if (code != 0) return code;

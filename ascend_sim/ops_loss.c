@@ -1,4 +1,5 @@
-/* Losses: negative log likelihood over class scores [N, C], [C] or (variant 1) [N, C, H, W]; smooth L1; binary cross entropy. */
+/* Losses: negative log likelihood over class scores [N, C], [C] or (variant 1) [N, C, H, W]; smooth L1; binary cross
+ * entropy. */
 #include "kernels.h"
 
 #include <math.h>
@@ -100,7 +101,7 @@ int run_nll_loss_backward(Executor *e) {
     return code;
 }
 
-/* ---- losses of pairs of elements: the variant says which, a weight is optional, `beta` is the smooth L1 one ------------------- */
+/* ---- losses of pairs of elements: the variant says which, a weight is optional, `beta` is the smooth L1 one ---- */
 static double pair_loss(int kind, double x, double target, double beta) {
     if (kind == LOSS_BCE) {
         double yes = log(x), no = log1p(-x);
@@ -136,7 +137,8 @@ int run_pair_loss(Executor *e) {
     int kind = e->op->variant;
     const Tensor *self = e->args[0].t, *weight = kind == LOSS_BCE ? e->args[2].t : NULL;
     int64_t how = e->args[kind == LOSS_BCE ? 3 : 2].i;
-    View x = view_of(self), y = view_of(e->args[1].t), w = weight ? view_of(weight) : (View){0}, out = view_of(e->args[4].t);
+    View x = view_of(self), y = view_of(e->args[1].t), w = weight ? view_of(weight) : (View){0},
+         out = view_of(e->args[4].t);
     double sum = 0, p, q, factor = 1;
     for (int64_t i = 0; i < self->numel; i++) {
         view_read(&p, &x, i, CT_F64);

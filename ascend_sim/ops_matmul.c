@@ -1,8 +1,8 @@
 /* Matrix products. Operands are packed to dense float32, multiplied by a blocked kernel, and written back. */
 #include "kernels.h"
 
-#define ROWS 4      /* rows of c in registers */
-#define COLS 16     /* columns of c in registers */
+#define ROWS 4  /* rows of c in registers */
+#define COLS 16 /* columns of c in registers */
 #define KBLOCK 256
 
 typedef float Lanes __attribute__((vector_size(32)));
@@ -35,7 +35,8 @@ static void pack(const float *b, int64_t ldb, int64_t k, int64_t cols, float *pa
 
 void gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, const float *b, float beta, float *c) {
     if (beta == 0) memset(c, 0, (size_t)(m * n) * sizeof *c);
-    else if (beta != 1) for (int64_t i = 0; i < m * n; i++) c[i] *= beta;
+    else if (beta != 1)
+        for (int64_t i = 0; i < m * n; i++) c[i] *= beta;
     float *packed = aligned_alloc(64, KBLOCK * COLS * sizeof *packed);
     for (int64_t p = 0; p < k; p += KBLOCK) {
         int64_t depth = k - p < KBLOCK ? k - p : KBLOCK;
@@ -53,7 +54,7 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, cons
     free(packed);
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------ */
 typedef struct {
     const Tensor *self, *a, *b, *out; /* self: the added tensor or NULL */
     float alpha, beta;
@@ -62,12 +63,17 @@ typedef struct {
 
 static Product product_of(const Executor *e) {
     if (e->argc == 4) return (Product){NULL, e->args[0].t, e->args[1].t, e->args[2].t, 1, 0, e->args[3].i};
-    return (Product){e->args[0].t, e->args[1].t, e->args[2].t, e->args[5].t, (float)e->args[4].s->d,
-                     (float)e->args[3].s->d, e->args[6].i};
+    return (Product){e->args[0].t,           e->args[1].t,           e->args[2].t, e->args[5].t,
+                     (float)e->args[4].s->d, (float)e->args[3].s->d, e->args[6].i};
 }
 
 /* Vectors become matrices; the batch dimensions broadcast. Returns the shape of the result. */
-typedef struct { Tensor a, b; int64_t batch[MAX_DIMS], m, n, k; int batch_dims; bool row, column; } Plan;
+typedef struct {
+    Tensor a, b;
+    int64_t batch[MAX_DIMS], m, n, k;
+    int batch_dims;
+    bool row, column;
+} Plan;
 
 static bool plan_product(const Product *p, Plan *plan) {
     plan->a = *p->a;
@@ -139,7 +145,7 @@ int check_matmul(Executor *e) {
     return code;
 }
 
-/* ---- execution -------------------------------------------------------------------------------------------------------------- */
+/* ---- execution --------------------------------------------------------------------------------- */
 static Tensor batched(const Tensor *t, const Plan *plan) { /* batch dimensions expanded to those of the result */
     Tensor wide = *t;
     wide.ndim = plan->batch_dims + 2;

@@ -31,7 +31,7 @@ int run_copy(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- permute and cat ------------------------------------------------------------------------------------------------- */
+/* ---- permute and cat --------------------------------------------------------------------------- */
 static Tensor permuted(const Tensor *t, const IntArray *dims) {
     Tensor p = *t;
     for (int i = 0; i < t->ndim; i++) {
@@ -108,7 +108,7 @@ int run_cat(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- filling ----------------------------------------------------------------------------------------------------------- */
+/* ---- filling ----------------------------------------------------------------------------------- */
 int run_fill(Executor *e) {
     const Tensor *out = e->args[0].t;
     const Scalar *value = e->op->variant == 2 ? e->args[1].s : NULL;
@@ -155,7 +155,10 @@ int run_arange(Executor *e) {
     View to = view_of(out);
     for (int64_t start = 0; start < out->numel; start += CHUNK) {
         int64_t n = out->numel - start < CHUNK ? out->numel - start : CHUNK;
-        union { int64_t i[CHUNK]; double d[CHUNK]; } values;
+        union {
+            int64_t i[CHUNK];
+            double d[CHUNK];
+        } values;
         for (int64_t k = 0; k < n; k++) {
             if (whole) values.i[k] = e->args[0].s->i + (start + k) * e->args[2].s->i;
             else values.d[k] = e->args[0].s->d + (double)(start + k) * e->args[2].s->d;
@@ -190,7 +193,7 @@ int run_triangle(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- selection ----------------------------------------------------------------------------------------------------------- */
+/* ---- selection --------------------------------------------------------------------------------- */
 int run_where(Executor *e) {
     const Tensor *out = e->args[3].t, *values[2] = {e->args[1].t, e->args[2].t};
     ComputeType ct = compute_type(values, 2);
@@ -240,14 +243,15 @@ int run_masked_fill(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- evenly spaced numbers, identity matrices ------------------------------------------------------------------------------------ */
+/* ---- evenly spaced numbers, identity matrices -------------------------------------------------- */
 int check_linspace(Executor *e) { /* start, end, steps, out */
     return need_shape(e, e->args[3].t, &e->args[2].i, 1, "the output");
 }
 
 int run_linspace(Executor *e) {
     const Tensor *out = e->args[3].t;
-    double start = e->args[0].s->d, end = e->args[1].s->d, step = out->numel > 1 ? (end - start) / (double)(out->numel - 1) : 0;
+    double start = e->args[0].s->d, end = e->args[1].s->d,
+           step = out->numel > 1 ? (end - start) / (double)(out->numel - 1) : 0;
     View v = view_of(out);
     for (int64_t i = 0; i < out->numel; i++) { /* from both ends, so that they are exact */
         double value = i < out->numel / 2 ? start + step * (double)i : end - step * (double)(out->numel - 1 - i);

@@ -12,12 +12,13 @@ static double load_scalar(const View *v, int64_t at) {
 
 static View maybe_view(const Tensor *t) { return t != NULL ? view_of(t) : (View){0}; }
 
-/* ---- layer norm: rows of `inner` elements ---------------------------------------------------------------------------------- */
+/* ---- layer norm: rows of `inner` elements ------------------------------------------------------ */
 static int check_normalized(Executor *e, const Tensor *in, const IntArray *shape) {
     int at = in->ndim - (int)shape->n;
     if (shape->n == 0 || at < 0) return nn_fail(e, "normalizedShape has %d values", (int)shape->n);
     for (uint64_t i = 0; i < shape->n; i++) {
-        if (in->shape[at + (int)i] != shape->v[i]) return nn_fail(e, "normalizedShape does not match %s", shape_text(in));
+        if (in->shape[at + (int)i] != shape->v[i])
+            return nn_fail(e, "normalizedShape does not match %s", shape_text(in));
     }
     return ACL_OK;
 }
@@ -136,8 +137,10 @@ int run_layer_norm_backward(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- batch norm: [batch, channels, points] ------------------------------------------------------------------------------------ */
-typedef struct { int64_t batch, channels, points; } Layout;
+/* ---- batch norm: [batch, channels, points] ----------------------------------------------------- */
+typedef struct {
+    int64_t batch, channels, points;
+} Layout;
 
 static Layout layout_of(const Tensor *t) {
     Layout l = {t->shape[0], t->shape[1], 1};
@@ -191,7 +194,8 @@ int run_batch_norm(Executor *e) {
     const float *x = dense_f32(in, &own_x);
     float *y = out_f32(out, &own_y);
     View weight = maybe_view(e->args[1].t), bias = maybe_view(e->args[2].t), mean_view = maybe_view(e->args[3].t);
-    View var_view = maybe_view(e->args[4].t), save_mean = maybe_view(e->args[9].t), save_std = maybe_view(e->args[10].t);
+    View var_view = maybe_view(e->args[4].t), save_mean = maybe_view(e->args[9].t),
+         save_std = maybe_view(e->args[10].t);
     for (int64_t c = 0; c < l.channels; c++) {
         double mean, variance;
         if (training) {

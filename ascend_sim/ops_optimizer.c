@@ -26,7 +26,8 @@ int run_adamw(Executor *e) {
     int used = amsgrad ? 4 : 3;
     double room, beta1 = e->args[BETA1].d, beta2 = e->args[BETA2].d, lr = e->args[LR].d, eps = e->args[EPS].d;
     View step_view = view_of(e->args[STEP].t);
-    double step = 1 + *(const double *)view_load(&step_view, 0, 1, CT_F64, &room); /* the operand counts the steps before this one */
+    double step = 1 + *(const double *)view_load(&step_view, 0, 1, CT_F64,
+                                                 &room); /* the operand counts the steps before this one */
     double correction1 = 1 - pow(beta1, step), correction2 = 1 - pow(beta2, step);
     float *values[4] = {NULL};
     void *owned[4] = {NULL}, *own_g;

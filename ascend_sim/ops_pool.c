@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-typedef struct { int64_t planes, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2]; } Pooling;
+typedef struct {
+    int64_t planes, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+} Pooling;
 
 static int64_t pick(const IntArray *a, int at) { return a->v[a->n == 1 ? 0 : at]; }
 
@@ -33,7 +35,8 @@ static int check_pooling(Executor *e, const Tensor *in, const Tensor *out, const
     if (out->ndim != in->ndim) return nn_fail(e, "the output has rank %d", out->ndim);
     for (int i = 0; i < 4; i++) {
         uint64_t n = lists[i].ints->n;
-        if (n != 1 && n != 2 && !(i == 1 && n == 0)) return nn_fail(e, "kernel, stride, padding, dilation need 2 values");
+        if (n != 1 && n != 2 && !(i == 1 && n == 0))
+            return nn_fail(e, "kernel, stride, padding, dilation need 2 values");
         for (uint64_t k = 0; k < n; k++) {
             if (lists[i].ints->v[k] < (i == 2 ? 0 : 1)) return nn_fail(e, "a size is too small");
         }
@@ -121,7 +124,7 @@ int run_max_pool_backward(Executor *e) {
     return code;
 }
 
-/* ---- the form with a bit mask: the mask is opaque to clients, and the backward finds the maxima again ------------------------ */
+/* ---- the form with a bit mask: the mask is opaque to clients, and the backward finds the maxima again ---- */
 int check_max_pool_mask(Executor *e) {
     int code = check_pooling(e, e->args[0].t, e->args[6].t, &e->args[1], e->args[5].i != 0);
     return code != 0 ? code : need_types(e, e->args[7].t, BIT(DT_INT8), "the mask");

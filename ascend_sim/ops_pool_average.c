@@ -1,10 +1,12 @@
-/* Average pooling and adaptive pooling over two or three dimensions, and maximum pooling over three. The variant of an operator is
- * the number of its spatial dimensions; two-dimensional input is seen as one slice of three. */
+/* Average pooling and adaptive pooling over two or three dimensions, and maximum pooling over three. The variant of an
+ * operator is the number of its spatial dimensions; two-dimensional input is seen as one slice of three. */
 #include "kernels.h"
 
 #include <math.h>
 
-typedef struct { int64_t from, to, padded; } Span; /* of one dimension of a window; padded: its length with padding */
+typedef struct {
+    int64_t from, to, padded;
+} Span; /* of one dimension of a window; padded: its length with padding */
 typedef struct {
     int spatial;
     bool adaptive, include_padding;
@@ -14,7 +16,12 @@ typedef struct {
 static int64_t value_at(const IntArray *a, int at) { return a->v[a->n == 1 ? 0 : at]; }
 
 static Windows windows_of(const Tensor *in, const Tensor *out, int spatial) {
-    Windows w = {.spatial = spatial, .planes = 1, .in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1},
+    Windows w = {.spatial = spatial,
+                 .planes = 1,
+                 .in = {1, 1, 1},
+                 .out = {1, 1, 1},
+                 .kernel = {1, 1, 1},
+                 .stride = {1, 1, 1},
                  .dilation = {1, 1, 1}};
     for (int i = 0; i < in->ndim - spatial; i++) w.planes *= in->shape[i];
     for (int i = 0; i < spatial; i++) {
@@ -45,13 +52,14 @@ static Span span_of(const Windows *w, int d, int64_t at) {
     return (Span){from < 0 ? 0 : from, to > w->in[d] ? w->in[d] : to, padded};
 }
 
-/* ---- checks ----------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------ */
 static int check_ranks(Executor *e, const Tensor *in, const Tensor *out) {
     int spatial = e->op->variant;
     if (in->ndim != spatial + 1 && in->ndim != spatial + 2) return nn_fail(e, "the input has rank %d", in->ndim);
     if (out->ndim != in->ndim) return nn_fail(e, "the output has rank %d, expected %d", out->ndim, in->ndim);
     for (int i = 0; i < in->ndim - spatial; i++) {
-        if (in->shape[i] != out->shape[i]) return nn_fail(e, "the shapes %s and %s differ", shape_text(in), shape_text(out));
+        if (in->shape[i] != out->shape[i])
+            return nn_fail(e, "the shapes %s and %s differ", shape_text(in), shape_text(out));
     }
     return ACL_OK;
 }
@@ -68,7 +76,8 @@ static int check_lists(Executor *e, const Arg *lists, int count) {
     return ACL_OK;
 }
 
-static int check_windows(Executor *e, const Tensor *in, const Tensor *out, const Arg *lists, bool dilated, bool ceil_mode) {
+static int check_windows(Executor *e, const Tensor *in, const Tensor *out, const Arg *lists, bool dilated,
+                         bool ceil_mode) {
     int code = check_ranks(e, in, out);
     if (code == 0) code = check_lists(e, lists, dilated ? 4 : 3);
     if (code != 0) return code;
@@ -102,7 +111,8 @@ int check_adaptive_pool(Executor *e) { /* self, outputSize, out[, indices] */
     if (code != 0) return code;
     if ((int)size->n != e->op->variant) return nn_fail(e, "outputSize has %d values", (int)size->n);
     for (uint64_t i = 0; i < size->n; i++) {
-        if (out->shape[out->ndim - (int)size->n + (int)i] != size->v[i]) return nn_fail(e, "the output does not have outputSize");
+        if (out->shape[out->ndim - (int)size->n + (int)i] != size->v[i])
+            return nn_fail(e, "the output does not have outputSize");
     }
     if (e->argc == 3) return ACL_OK;
     code = need_same(e, out, e->args[3].t, "output and indices");
@@ -129,7 +139,7 @@ int check_max_pool3d_backward(Executor *e) {
     return code != 0 ? code : need_same(e, e->args[1].t, e->args[8].t, "gradInput");
 }
 
-/* ---- averages: forward gathers into `small`, backward spreads `small` over `large` ------------------------------------------- */
+/* ---- averages: forward gathers into `small`, backward spreads `small` over `large` ------------- */
 static void average_window(const Windows *w, const int64_t at[3], float *large, float *small, bool backward) {
     Span s[3];
     int64_t count = 1, padded = 1;
@@ -157,7 +167,8 @@ static void average_window(const Windows *w, const int64_t at[3], float *large, 
 static void average_all(const Windows *w, float *large, float *small, bool backward) {
     int64_t windows = w->out[0] * w->out[1] * w->out[2], points = w->in[0] * w->in[1] * w->in[2];
     for (int64_t i = 0; i < w->planes * windows; i++) {
-        int64_t rest = i % windows, at[3] = {rest / (w->out[1] * w->out[2]), rest / w->out[2] % w->out[1], rest % w->out[2]};
+        int64_t rest = i % windows,
+                at[3] = {rest / (w->out[1] * w->out[2]), rest / w->out[2] % w->out[1], rest % w->out[2]};
         average_window(w, at, large + i / windows * points, small + i, backward);
     }
 }
@@ -203,7 +214,7 @@ int run_adaptive_avg_pool_backward(Executor *e) {
     return average(e->args[0].t, e->args[2].t, w, true);
 }
 
-/* ---- maxima with their flat positions in the plane ---------------------------------------------------------------------------- */
+/* ---- maxima with their flat positions in the plane --------------------------------------------- */
 static void max_window(const Windows *w, const int64_t at[3], const float *plane, float *value, int64_t *index) {
     int64_t from[3], to[3], step[3];
     for (int d = 0; d < 3; d++) {
@@ -219,10 +230,10 @@ static void max_window(const Windows *w, const int64_t at[3], const float *plane
     for (int64_t i = from[0]; i < to[0]; i += step[0]) {
         for (int64_t j = from[1]; j < to[1]; j += step[1]) {
             for (int64_t k = from[2]; k < to[2]; k += step[2]) {
-                int64_t place = (i * w->in[1] + j) * w->in[2] + k;
-                if (*index >= 0 && !(plane[place] > *value) && plane[place] == plane[place]) continue;
-                *value = plane[place];
-                *index = place;
+                int64_t position = (i * w->in[1] + j) * w->in[2] + k;
+                if (*index >= 0 && !(plane[position] > *value) && plane[position] == plane[position]) continue;
+                *value = plane[position];
+                *index = position;
             }
         }
     }
@@ -236,7 +247,8 @@ static int maxima(const Tensor *in, const Tensor *out, const Tensor *indices, co
     int64_t *index = out_dense(indices, CT_I64, &own_i);
     int64_t windows = w->out[0] * w->out[1] * w->out[2], points = w->in[0] * w->in[1] * w->in[2];
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t rest = i % windows, at[3] = {rest / (w->out[1] * w->out[2]), rest / w->out[2] % w->out[1], rest % w->out[2]};
+        int64_t rest = i % windows,
+                at[3] = {rest / (w->out[1] * w->out[2]), rest / w->out[2] % w->out[1], rest % w->out[2]};
         max_window(w, at, x + i / windows * points, &y[i], &index[i]);
     }
     out_done(out, CT_F32, y, own_y);

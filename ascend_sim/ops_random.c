@@ -53,7 +53,7 @@ int run_normal(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- dropout: a mask of bits, one per element, padded to 128 elements; a set bit keeps the element ------------------------- */
+/* ---- dropout: a mask of bits, one per element, padded to 128 elements; a set bit keeps the element ---- */
 static int64_t mask_bytes(int64_t numel) { return (numel + 127) / 128 * 128 / 8; }
 
 static int check_probability(Executor *e, double p) {
@@ -111,7 +111,7 @@ int run_dropout_do_mask(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- whole numbers, permutations, choices ----------------------------------------------------------------------------------- */
+/* ---- whole numbers, permutations, choices ------------------------------------------------------ */
 static uint64_t wide_bits(uint64_t seed, uint64_t offset, int64_t at) {
     uint32_t bits[4];
     philox(seed, offset, (uint64_t)at, bits);
@@ -119,8 +119,9 @@ static uint64_t wide_bits(uint64_t seed, uint64_t offset, int64_t at) {
 }
 
 int check_random(Executor *e) { /* selfRef, from, to, seed, offset */
-    return e->args[1].i < e->args[2].i ? ACL_OK : nn_fail(e, "from is %lld, to is %lld", (long long)e->args[1].i,
-                                                          (long long)e->args[2].i);
+    return e->args[1].i < e->args[2].i
+               ? ACL_OK
+               : nn_fail(e, "from is %lld, to is %lld", (long long)e->args[1].i, (long long)e->args[2].i);
 }
 
 int run_random(Executor *e) {
@@ -128,7 +129,8 @@ int run_random(Executor *e) {
     uint64_t range = (uint64_t)e->args[2].i - (uint64_t)e->args[1].i;
     View v = view_of(out);
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t value = (int64_t)(wide_bits((uint64_t)e->args[3].i, (uint64_t)e->args[4].i, i) % range + (uint64_t)e->args[1].i);
+        int64_t value =
+            (int64_t)(wide_bits((uint64_t)e->args[3].i, (uint64_t)e->args[4].i, i) % range + (uint64_t)e->args[1].i);
         view_store(&v, i, 1, CT_I64, &value);
     }
     return ACL_OK;
@@ -144,7 +146,8 @@ int run_randperm(Executor *e) {
     View v = view_of(out);
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = n - 1; i > 0; i--) {
-        int64_t k = (int64_t)(wide_bits((uint64_t)e->args[1].i, (uint64_t)e->args[2].i, i) % (uint64_t)(i + 1)), kept = order[i];
+        int64_t k = (int64_t)(wide_bits((uint64_t)e->args[1].i, (uint64_t)e->args[2].i, i) % (uint64_t)(i + 1)),
+                kept = order[i];
         order[i] = order[k];
         order[k] = kept;
     }
@@ -192,4 +195,6 @@ int run_multinomial(Executor *e) {
     return ACL_OK;
 }
 
-double random_unit(uint64_t seed, uint64_t offset, int64_t at) { return unit((uint32_t)(wide_bits(seed, offset, at) >> 32)); }
+double random_unit(uint64_t seed, uint64_t offset, int64_t at) {
+    return unit((uint32_t)(wide_bits(seed, offset, at) >> 32));
+}

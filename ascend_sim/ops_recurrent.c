@@ -1,10 +1,10 @@
 /* LSTM and GRU over whole sequences, made of directions of layers (ops_recurrent_steps.c).
  *
- * What the forward operator keeps for the backward one has the shape [steps, batch, hidden]; a sequence of a packed batch has
- * values in its own steps only. Dropout between layers is taken and ignored, as the vendor documents it. */
+ * What the forward operator keeps for the backward one has the shape [steps, batch, hidden]; a sequence of a packed
+ * batch has values in its own steps only. Dropout between layers is taken and ignored, as the vendor documents it. */
 #include "recurrent.h"
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes ------------------------------------------------------------------------------------ */
 static int parameters_per_direction(const Net *net) { return net->bias ? 4 : 2; }
 
 static int read_sizes(Executor *e, Net *net, const Tensor *batch_sizes) {
@@ -18,19 +18,22 @@ static int read_sizes(Executor *e, Net *net, const Tensor *batch_sizes) {
     for (int64_t t = 0; t < net->steps; t++) {
         net->sizes[t] = given != NULL ? given[t] : net->batch;
         if (net->sizes[t] < 1 || net->sizes[t] > (t == 0 ? net->batch : net->sizes[t - 1])) {
-            if (code == ACL_OK) code = run_fail(e, "batch size %lld of step %lld", (long long)net->sizes[t], (long long)t);
+            if (code == ACL_OK)
+                code = run_fail(e, "batch size %lld of step %lld", (long long)net->sizes[t], (long long)t);
             net->sizes[t] = 0;
         }
         net->starts[t] = at;
         at += packed ? net->sizes[t] : net->batch;
     }
     free(owned);
-    if (code == ACL_OK && at != padded) code = run_fail(e, "%lld rows of input for %lld", (long long)padded, (long long)at);
+    if (code == ACL_OK && at != padded)
+        code = run_fail(e, "%lld rows of input for %lld", (long long)padded, (long long)at);
     return code;
 }
 
 /* input, batchSizes, parameters, a state of [layers * directions, batch, hidden]: the sizes of everything */
-static Net net_of(const Tensor *input, const Tensor *batch_sizes, const TensorList *parameters, const Tensor *state, int gates) {
+static Net net_of(const Tensor *input, const Tensor *batch_sizes, const TensorList *parameters, const Tensor *state,
+                  int gates) {
     Net net = {.gates = gates, .kept = gates == LSTM_GATES ? LSTM_KEPT : GRU_KEPT};
     net.hidden = parameters->v[1]->shape[1];
     net.batch = state->shape[1];
@@ -49,11 +52,11 @@ static void net_close(Net *net) {
     free(net->starts);
 }
 
-/* ---- whole networks ---------------------------------------------------------------------------------------------- */
-typedef struct { /* operands of one call as arrays of doubles */
+/* ---- whole networks ---------------------------------------------------------------------------- */
+typedef struct {                         /* operands of one call as arrays of doubles */
     Values *parameters, *kept[MAX_KEPT]; /* kept: a list of layers * directions each, or NULL */
     uint64_t parameter_count, list_length;
-    double *zero;                        /* [layers * directions, batch, hidden], for states that were not given */
+    double *zero; /* [layers * directions, batch, hidden], for states that were not given */
 } Arrays;
 
 static Values *values_of_list(const TensorList *list, Values (*read)(const Tensor *)) {
@@ -67,14 +70,22 @@ static void close_list(Values *all, uint64_t n, void (*end)(Values *)) {
     free(all);
 }
 
-/* The direction's place in the lists; its parameters, what is kept, its initial states. */
+/* The direction's position in the lists; its parameters, what is kept, its initial states. */
 static Pass pass_of(const Net *net, const Arrays *a, int64_t layer, int64_t direction, const double *x, int64_t inputs,
                     const double *h0, const double *c0) {
-    int64_t at = layer * net->directions + direction, per = parameters_per_direction(net), state = at * net->batch * net->hidden;
+    int64_t at = layer * net->directions + direction, per = parameters_per_direction(net),
+            state = at * net->batch * net->hidden;
     const Values *own = a->parameters + at * per;
-    Pass p = {.net = net, .inputs = inputs, .column = direction * net->hidden, .backwards = direction == 1, .x = x,
-              .weight_x = own[0].v, .weight_h = own[1].v, .bias_x = net->bias ? own[2].v : NULL,
-              .bias_h = net->bias ? own[3].v : NULL, .h0 = (h0 != NULL ? h0 : a->zero) + state,
+    Pass p = {.net = net,
+              .inputs = inputs,
+              .column = direction * net->hidden,
+              .backwards = direction == 1,
+              .x = x,
+              .weight_x = own[0].v,
+              .weight_h = own[1].v,
+              .bias_x = net->bias ? own[2].v : NULL,
+              .bias_h = net->bias ? own[3].v : NULL,
+              .h0 = (h0 != NULL ? h0 : a->zero) + state,
               .c0 = (c0 != NULL ? c0 : a->zero) + state};
     for (int k = 0; k < net->kept; k++) p.kept[k] = a->kept[k] != NULL ? a->kept[k][at].v : NULL;
     return p;
@@ -82,7 +93,10 @@ static Pass pass_of(const Net *net, const Arrays *a, int64_t layer, int64_t dire
 
 static double *zeros(int64_t n) { return calloc((size_t)(n > 0 ? n : 1), sizeof(double)); }
 
-typedef struct { const double *h0, *c0; double *hy, *cy; } States;
+typedef struct {
+    const double *h0, *c0;
+    double *hy, *cy;
+} States;
 
 /* Runs all layers; gives the last one's output, to be freed. */
 static double *run_layers(const Net *net, const Arrays *a, const double *input, int64_t inputs, States s) {
@@ -121,19 +135,27 @@ static double *layer_input(const Net *net, const Arrays *a, int64_t layer) {
     return x;
 }
 
-/* dh, dc: gradients of the last states, replaced by those of the first. Gives the gradient of the input, to be freed. */
+/* dh, dc: gradients of the last states, replaced by those of the first. Gives the gradient of the input, to be freed.
+ */
 static double *run_layers_backward(const Net *net, const Arrays *a, const double *input, int64_t inputs, States s,
                                    const double *dy, Values *grads) {
-    int64_t state = net->batch * net->hidden, width = net->hidden * net->directions, per = parameters_per_direction(net);
+    int64_t state = net->batch * net->hidden, width = net->hidden * net->directions,
+            per = parameters_per_direction(net);
     double *above = NULL, *cell = zeros(state);
     for (int64_t layer = net->layers - 1; layer >= 0; layer--) {
-        double *x = layer > 0 ? layer_input(net, a, layer) : NULL, *dx = zeros(net->rows * (layer > 0 ? width : inputs));
+        double *x = layer > 0 ? layer_input(net, a, layer) : NULL,
+               *dx = zeros(net->rows * (layer > 0 ? width : inputs));
         for (int64_t d = 0; d < net->directions; d++) {
             int64_t at = layer * net->directions + d;
             Pass p = pass_of(net, a, layer, d, layer > 0 ? x : input, layer > 0 ? width : inputs, s.h0, s.c0);
             Values *own = grads + at * per;
-            Grads g = {.x = dx, .weight_x = own[0].v, .weight_h = own[1].v, .bias_x = net->bias ? own[2].v : NULL,
-                       .bias_h = net->bias ? own[3].v : NULL, .h = s.hy + at * state, .c = s.cy != NULL ? s.cy + at * state : cell};
+            Grads g = {.x = dx,
+                       .weight_x = own[0].v,
+                       .weight_h = own[1].v,
+                       .bias_x = net->bias ? own[2].v : NULL,
+                       .bias_h = net->bias ? own[3].v : NULL,
+                       .h = s.hy + at * state,
+                       .c = s.cy != NULL ? s.cy + at * state : cell};
             run_direction_backward(&p, layer == net->layers - 1 ? dy : above, &g);
         }
         free(x);
@@ -144,20 +166,23 @@ static double *run_layers_backward(const Net *net, const Arrays *a, const double
     return above;
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------- */
 /* Where an operator has its arguments; -1 for what it does not have. */
-typedef struct { int gates, params, hx, sizes, bias, layers, bidirectional, first, state, kept, kept_count; } Places;
-static const Places lstm_places = {LSTM_GATES, 1, 2, 3, 4, 5, 8, 9, 11, 13, LSTM_KEPT};
-static const Places lstm_backward_places = {LSTM_GATES, 2, 1, 13, 14, 15, 18, 19, 22, 6, LSTM_KEPT};
-static const Places gru_places = {GRU_GATES, 1, 2, 3, 4, 5, 8, 9, 11, 12, GRU_KEPT};
-static const Places gru_backward_places = {GRU_GATES, 1, 2, 10, 11, 12, 13, 14, 16, 5, GRU_KEPT};
+typedef struct {
+    int gates, params, hx, sizes, bias, layers, bidirectional, first, state, kept, kept_count;
+} Positions;
+static const Positions lstm_positions = {LSTM_GATES, 1, 2, 3, 4, 5, 8, 9, 11, 13, LSTM_KEPT};
+static const Positions lstm_backward_positions = {LSTM_GATES, 2, 1, 13, 14, 15, 18, 19, 22, 6, LSTM_KEPT};
+static const Positions gru_positions = {GRU_GATES, 1, 2, 3, 4, 5, 8, 9, 11, 12, GRU_KEPT};
+static const Positions gru_backward_positions = {GRU_GATES, 1, 2, 10, 11, 12, 13, 14, 16, 5, GRU_KEPT};
 
-static const Places *places_of(const Executor *e) {
-    static const Places *const all[] = {&lstm_places, &lstm_backward_places, &gru_places, &gru_backward_places};
+static const Positions *positions_of(const Executor *e) {
+    static const Positions *const all[] = {&lstm_positions, &lstm_backward_positions, &gru_positions,
+                                           &gru_backward_positions};
     return all[e->op->variant];
 }
 
-static Net net_from(const Executor *e, const Places *at) {
+static Net net_from(const Executor *e, const Positions *at) {
     Net net = net_of(e->args[0].t, e->args[at->sizes].t, e->args[at->params].list, e->args[at->state].t, at->gates);
     net.bias = e->args[at->bias].i != 0;
     net.layers = e->args[at->layers].i;
@@ -169,7 +194,8 @@ static Net net_from(const Executor *e, const Places *at) {
 static int check_parameters(const Executor *e, const Net *net, const TensorList *list, int64_t inputs) {
     int64_t per = parameters_per_direction(net), wanted = net->layers * net->directions * per;
     if (net->layers < 1 || (int64_t)list->n != wanted) {
-        return nn_fail(e, "%d parameters for %lld layers need to be %lld", (int)list->n, (long long)net->layers, (long long)wanted);
+        return nn_fail(e, "%d parameters for %lld layers need to be %lld", (int)list->n, (long long)net->layers,
+                       (long long)wanted);
     }
     for (int64_t i = 0; i < wanted; i++) {
         bool first = i / (per * net->directions) == 0;
@@ -182,7 +208,7 @@ static int check_parameters(const Executor *e, const Net *net, const TensorList 
 }
 
 /* Lists that the forward operator fills in training, empty otherwise. */
-static int check_kept(const Executor *e, const Net *net, const Places *at, bool needed) {
+static int check_kept(const Executor *e, const Net *net, const Positions *at, bool needed) {
     const int64_t shape[] = {net->steps, net->batch, net->hidden};
     for (int k = 0; k < at->kept_count; k++) {
         const TensorList *list = e->args[at->kept + k].list;
@@ -198,10 +224,10 @@ static int check_kept(const Executor *e, const Net *net, const Places *at, bool 
 }
 
 int check_recurrent(Executor *e) {
-    const Places *at = places_of(e);
+    const Positions *at = positions_of(e);
     const Tensor *in = e->args[0].t, *state = e->args[at->state].t;
     const TensorList *params = e->args[at->params].list;
-    bool backward = at == &lstm_backward_places || at == &gru_backward_places;
+    bool backward = at == &lstm_backward_positions || at == &gru_backward_positions;
     if (in->ndim != (e->args[at->sizes].t != NULL ? 2 : 3)) return nn_fail(e, "the input is %s", shape_text(in));
     if (params->n < 2 || params->v[1]->ndim != 2) return nn_fail(e, "weights are missing");
     if (state->ndim != 3) return nn_fail(e, "the state is %s", shape_text(state));
@@ -212,12 +238,13 @@ int check_recurrent(Executor *e) {
     }
     int code = need_shape(e, state, shape, 3, "the state");
     if (code == ACL_OK) code = check_parameters(e, &net, params, in->shape[in->ndim - 1]);
-    if (code == ACL_OK && backward) code = check_parameters(e, &net, e->args[e->argc - 1].list, in->shape[in->ndim - 1]);
+    if (code == ACL_OK && backward)
+        code = check_parameters(e, &net, e->args[e->argc - 1].list, in->shape[in->ndim - 1]);
     return code == ACL_OK && (backward || e->args[7].i != 0) ? check_kept(e, &net, at, backward) : code;
 }
 
 /* The initial states: a list of two for an LSTM, one tensor for a GRU, each possibly absent. */
-static void read_states(const Executor *e, const Places *at, Values states[2]) {
+static void read_states(const Executor *e, const Positions *at, Values states[2]) {
     const Tensor *h = NULL, *c = NULL;
     if (at->gates == GRU_GATES) h = e->args[at->hx].t;
     else if (e->args[at->hx].list != NULL && e->args[at->hx].list->n == 2) {
@@ -228,7 +255,7 @@ static void read_states(const Executor *e, const Places *at, Values states[2]) {
     states[1] = c != NULL ? values_of(c) : (Values){0};
 }
 
-static Arrays arrays_of(const Executor *e, const Places *at, const Net *net, Values (*read_kept)(const Tensor *)) {
+static Arrays arrays_of(const Executor *e, const Positions *at, const Net *net, Values (*read_kept)(const Tensor *)) {
     Arrays a = {.parameters = values_of_list(e->args[at->params].list, values_of),
                 .parameter_count = e->args[at->params].list->n,
                 .list_length = (uint64_t)(net->layers * net->directions)};
@@ -246,7 +273,8 @@ static void arrays_close(Arrays *a, void (*end_kept)(Values *)) {
     free(a->zero);
 }
 
-static Values started(const Tensor *out, const Tensor *from) { /* an output that starts as another operand, or as zeros */
+static Values started(const Tensor *out,
+                      const Tensor *from) { /* an output that starts as another operand, or as zeros */
     Values v = values_zeroed(out);
     if (from == NULL) return v;
     Values given = values_of(from);
@@ -256,13 +284,14 @@ static Values started(const Tensor *out, const Tensor *from) { /* an output that
 }
 
 int run_recurrent(Executor *e) {
-    const Places *at = places_of(e);
+    const Positions *at = positions_of(e);
     Net net = net_from(e, at);
     net_open(&net);
     int code = read_sizes(e, &net, e->args[at->sizes].t);
     if (code == ACL_OK) {
         Arrays a = arrays_of(e, at, &net, values_zeroed);
-        Values states[2], input = values_of(e->args[0].t), out = values_zeroed(e->args[10].t), hy = values_for(e->args[11].t);
+        Values states[2], input = values_of(e->args[0].t), out = values_zeroed(e->args[10].t),
+                          hy = values_for(e->args[11].t);
         Values cy = at->gates == LSTM_GATES ? values_for(e->args[12].t) : (Values){0};
         read_states(e, at, states);
         States s = {states[0].v, states[1].v, hy.v, cy.v};
@@ -283,12 +312,13 @@ int run_recurrent(Executor *e) {
 }
 
 /* dy, dh and, of an LSTM, dc follow each other, and so do the gradients of the input, of h and, of an LSTM, of c. */
-static void recurrent_backward(Executor *e, const Places *at, const Net *net) {
+static void recurrent_backward(Executor *e, const Positions *at, const Net *net) {
     bool lstm = at->gates == LSTM_GATES;
     const Arg *given = e->args + 3, *wanted = e->args + (lstm ? 21 : 15);
     TensorList *list = e->args[e->argc - 1].list;
     Arrays a = arrays_of(e, at, net, values_of);
-    Values states[2], input = values_of(e->args[0].t), dx = values_zeroed(wanted[0].t), dh = started(wanted[1].t, given[1].t);
+    Values states[2], input = values_of(e->args[0].t), dx = values_zeroed(wanted[0].t),
+                      dh = started(wanted[1].t, given[1].t);
     Values dc = lstm ? started(wanted[2].t, given[2].t) : (Values){0}, *grads = values_of_list(list, values_zeroed);
     Values dy = given[0].t != NULL ? values_of(given[0].t) : (Values){0};
     read_states(e, at, states);
@@ -308,7 +338,7 @@ static void recurrent_backward(Executor *e, const Places *at, const Net *net) {
 }
 
 int run_recurrent_backward(Executor *e) {
-    const Places *at = places_of(e);
+    const Positions *at = positions_of(e);
     Net net = net_from(e, at);
     net_open(&net);
     int code = read_sizes(e, &net, e->args[at->sizes].t);

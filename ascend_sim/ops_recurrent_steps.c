@@ -5,7 +5,7 @@
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------- */
 /* One gate of one unit: both products, kept apart where the operator wants the hidden one by itself. */
 static void gate_sums(const Pass *p, const double *x, const double *h, int64_t gate, int64_t unit, double *from_x,
                       double *from_h) {
@@ -66,7 +66,7 @@ void run_direction(const Pass *p, double *h, double *c, double *out) {
     free(next);
 }
 
-/* ---- backward ---------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------- */
 /* The state before a step of a sequence: the initial one at its first step, else what was kept for the step before. */
 static const double *state_before(const Pass *p, const double *initial, int what, int64_t step, int64_t b) {
     const Net *net = p->net;
@@ -76,8 +76,8 @@ static const double *state_before(const Pass *p, const double *initial, int what
 }
 
 /* Gradients before the gates' functions: gx of the sums with x, gh of those with h; the state's own are replaced. */
-static void lstm_unit_backward(const Pass *p, int64_t at, double dh, double *dc, double c_before, int64_t unit, double *gx,
-                               double *gh) {
+static void lstm_unit_backward(const Pass *p, int64_t at, double dh, double *dc, double c_before, int64_t unit,
+                               double *gx, double *gh) {
     double i = p->kept[KEPT_I][at], g = p->kept[KEPT_G][at], f = p->kept[KEPT_F][at], o = p->kept[KEPT_O][at];
     double squashed = p->kept[KEPT_TANH][at], total = dh * o * (1 - squashed * squashed) + *dc;
     int64_t n = p->net->hidden;
@@ -89,7 +89,8 @@ static void lstm_unit_backward(const Pass *p, int64_t at, double dh, double *dc,
     *dc = total * f;
 }
 
-static double gru_unit_backward(const Pass *p, int64_t at, double dh, double h_before, int64_t unit, double *gx, double *gh) {
+static double gru_unit_backward(const Pass *p, int64_t at, double dh, double h_before, int64_t unit, double *gx,
+                                double *gh) {
     double r = p->kept[KEPT_R][at], z = p->kept[KEPT_Z][at], n = p->kept[KEPT_N][at], hn = p->kept[KEPT_HN][at];
     double dn = dh * (1 - z) * (1 - n * n);
     int64_t width = p->net->hidden;
@@ -100,7 +101,8 @@ static double gru_unit_backward(const Pass *p, int64_t at, double dh, double h_b
     return dh * z; /* what goes straight to the state before */
 }
 
-static void spread(const Pass *p, const Grads *g, const double *gx, const double *gh, const double *h, int64_t row, double *dh) {
+static void spread(const Pass *p, const Grads *g, const double *gx, const double *gh, const double *h, int64_t row,
+                   double *dh) {
     int64_t n = p->net->hidden, total = n * p->net->gates;
     const double *x = p->x + row * p->inputs;
     for (int64_t j = 0; j < total; j++) {
@@ -120,7 +122,8 @@ static void spread(const Pass *p, const Grads *g, const double *gx, const double
 void run_direction_backward(const Pass *p, const double *dy, const Grads *g) {
     const Net *net = p->net;
     int64_t n = net->hidden, width = n * net->directions;
-    double *gx = calloc((size_t)(n * net->gates * 2 + n), sizeof *gx), *gh = gx + n * net->gates, *next = gh + n * net->gates;
+    double *gx = calloc((size_t)(n * net->gates * 2 + n), sizeof *gx), *gh = gx + n * net->gates,
+           *next = gh + n * net->gates;
     for (int64_t k = 0; k < net->steps; k++) {
         int64_t step = p->backwards ? k : net->steps - 1 - k;
         for (int64_t b = 0; b < net->sizes[step]; b++) {
@@ -141,7 +144,7 @@ void run_direction_backward(const Pass *p, const double *dy, const Grads *g) {
     free(gx);
 }
 
-/* ---- one step of an LSTM ----------------------------------------------------------------------------------------- */
+/* ---- one step of an LSTM ----------------------------------------------------------------------- */
 int check_lstm_cell(Executor *e) { /* inputGates, hiddenGates, cx, inputBias, hiddenBias, hy, cy, storage */
     const Tensor *gates = e->args[0].t, *cx = e->args[2].t;
     if (cx->ndim != 2) return nn_fail(e, "cx is %s", shape_text(cx));
@@ -157,7 +160,8 @@ int check_lstm_cell(Executor *e) { /* inputGates, hiddenGates, cx, inputBias, hi
 
 int run_lstm_cell(Executor *e) { /* storage: the gates after their functions, in the order of the operands */
     Values x = values_of(e->args[0].t), h = values_of(e->args[1].t), cx = values_of(e->args[2].t);
-    Values none = {0}, bias_x = e->args[3].t ? values_of(e->args[3].t) : none, bias_h = e->args[4].t ? values_of(e->args[4].t) : none;
+    Values none = {0}, bias_x = e->args[3].t ? values_of(e->args[3].t) : none,
+           bias_h = e->args[4].t ? values_of(e->args[4].t) : none;
     Values hy = values_for(e->args[5].t), cy = values_for(e->args[6].t), storage = values_for(e->args[7].t);
     int64_t n = e->args[2].t->shape[1];
     for (int64_t i = 0; i < e->args[2].t->numel; i++) {
@@ -192,9 +196,11 @@ int check_lstm_cell_backward(Executor *e) { /* gradHy, gradCy, cx, cy, storage, 
 }
 
 int run_lstm_cell_backward(Executor *e) {
-    Values none = {0}, dh = e->args[0].t ? values_of(e->args[0].t) : none, dc = e->args[1].t ? values_of(e->args[1].t) : none;
+    Values none = {0}, dh = e->args[0].t ? values_of(e->args[0].t) : none,
+           dc = e->args[1].t ? values_of(e->args[1].t) : none;
     Values cx = values_of(e->args[2].t), cy = values_of(e->args[3].t), gates = values_of(e->args[4].t);
-    Values out = values_for(e->args[6].t), dcx = values_for(e->args[7].t), bias = e->args[8].t ? values_for(e->args[8].t) : none;
+    Values out = values_for(e->args[6].t), dcx = values_for(e->args[7].t),
+           bias = e->args[8].t ? values_for(e->args[8].t) : none;
     int64_t n = e->args[2].t->shape[1];
     for (int64_t i = 0; bias.v != NULL && i < n * LSTM_GATES; i++) bias.v[i] = 0;
     for (int64_t at = 0; at < e->args[2].t->numel; at++) {

@@ -67,7 +67,9 @@ static double reduce_real(int op, const float *f, const double *d, int64_t n) {
     double lanes[4] = {0};
     if (op == RED_SUM || op == RED_MEAN) {
         int64_t i = 0;
-        if (f != NULL) for (; i + 4 <= n; i += 4) for (int k = 0; k < 4; k++) lanes[k] += f[i + k];
+        if (f != NULL)
+            for (; i + 4 <= n; i += 4)
+                for (int k = 0; k < 4; k++) lanes[k] += f[i + k];
         for (; i < n; i++) lanes[0] += f != NULL ? f[i] : d[i];
         total = lanes[0] + lanes[1] + lanes[2] + lanes[3];
         return op == RED_MEAN ? total / (double)n : total;
@@ -93,10 +95,10 @@ static int64_t reduce_int(int op, const int64_t *x, int64_t n) {
         any |= x[i] != 0;
     }
     switch (op) {
-        case RED_SUM: return (int64_t)total;
-        case RED_ALL: return all;
-        case RED_ANY: return any;
-        default: return best;
+    case RED_SUM: return (int64_t)total;
+    case RED_ALL: return all;
+    case RED_ANY: return any;
+    default: return best;
     }
 }
 
@@ -126,12 +128,13 @@ int run_reduce(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- running sums (variant 0) and products (variant 1, whose dimension is a scalar) ------------------------------------- */
+/* ---- running sums (variant 0) and products (variant 1, whose dimension is a scalar) ------------ */
 static int64_t running_dim(const Executor *e) { return e->op->variant == 1 ? e->args[1].s->i : e->args[1].i; }
 
 int check_cumsum(Executor *e) {
     const Tensor *in = e->args[0].t, *out = e->args[3].t;
-    if (normal_dim(running_dim(e), in->ndim) < 0) return nn_fail(e, "dim %lld is out of range", (long long)running_dim(e));
+    if (normal_dim(running_dim(e), in->ndim) < 0)
+        return nn_fail(e, "dim %lld is out of range", (long long)running_dim(e));
     if (e->args[2].i != out->dtype) return nn_fail(e, "dtype and output differ");
     return need_same(e, in, out, "input and output");
 }
@@ -161,7 +164,7 @@ int run_cumsum(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- extremes with their index: variant bit 0 indices only, bit 1 minimum --------------------------------------------------- */
+/* ---- extremes with their index: variant bit 0 indices only, bit 1 minimum ---------------------- */
 int check_reduce_dim(Executor *e) {
     const Tensor *in = e->args[0].t;
     int64_t d = normal_dim(e->args[1].i, in->ndim), shape[MAX_DIMS];
@@ -207,7 +210,7 @@ int run_extreme_dim(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- softmax: variant 1 is the logarithm -------------------------------------------------------------------------------------- */
+/* ---- softmax: variant 1 is the logarithm ------------------------------------------------------- */
 int check_softmax(Executor *e) {
     int at = e->argc == 3 ? 1 : 2;
     const Tensor *in = e->args[0].t, *out = e->args[e->argc - 1].t;

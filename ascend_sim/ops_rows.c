@@ -1,4 +1,5 @@
-/* Operators on places, rows and triangles: put, diagonals, limited embeddings, unique slices, triangular systems, angles. */
+/* Operators on places, rows and triangles: put, diagonals, limited embeddings, unique slices, triangular systems,
+ * angles. */
 #include "kernels.h"
 
 #include <math.h>
@@ -91,7 +92,7 @@ int run_angle(Executor *e) { /* of real numbers */
     return ACL_OK;
 }
 
-/* ---- triangular systems: b, a, upper, transpose, unit diagonal, x, a copy of a ----------------------------------- */
+/* ---- triangular systems: b, a, upper, transpose, unit diagonal, x, a copy of a ----------------- */
 int check_triangular(Executor *e) {
     const Tensor *b = e->args[0].t, *a = e->args[1].t;
     bool fits = a->ndim >= 2 && b->ndim == a->ndim && a->shape[a->ndim - 1] == a->shape[a->ndim - 2] &&
@@ -106,7 +107,8 @@ int run_triangular(Executor *e) {
     const Tensor *b = e->args[0].t;
     int64_t n = b->shape[b->ndim - 2], columns = b->shape[b->ndim - 1];
     bool transpose = e->args[3].i != 0, unit = e->args[4].i != 0, backward = (e->args[2].i != 0) != transpose;
-    Values right = values_of(b), a = values_of(e->args[1].t), x = values_for(e->args[5].t), copy = values_for(e->args[6].t);
+    Values right = values_of(b), a = values_of(e->args[1].t), x = values_for(e->args[5].t),
+           copy = values_for(e->args[6].t);
     for (int64_t i = 0; i < e->args[1].t->numel; i++) copy.v[i] = a.v[i];
     for (int64_t i = 0; i < b->numel; i++) x.v[i] = right.v[i];
     for (int64_t m = 0; n > 0 && columns > 0 && m < b->numel / (n * columns); m++) {
@@ -128,11 +130,14 @@ int run_triangular(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- unique slices along a dimension, in order: self, sorted, with inverse, dim, values, inverse, counts --------- */
-typedef struct { const double *values; int64_t place, outer, count, inner; } Slice;
+/* ---- unique slices along a dimension, in order: self, sorted, with inverse, dim, values, inverse, counts ---- */
+typedef struct {
+    const double *values;
+    int64_t index, outer, count, inner;
+} Slice;
 
 static double slice_value(const Slice *s, int64_t i) {
-    return s->values[(i / s->inner * s->count + s->place) * s->inner + i % s->inner];
+    return s->values[(i / s->inner * s->count + s->index) * s->inner + i % s->inner];
 }
 
 static int by_slice(const void *left, const void *right) {
@@ -165,7 +170,7 @@ int run_unique_dim(Executor *e) {
     int64_t *kept = malloc((size_t)(count + 1) * sizeof *kept);
     for (int64_t i = 0; i < count; i++) {
         if (i == 0 || by_slice(&slices[i], &slices[i - 1]) != 0) kept[found++] = i;
-        if (slices[i].place < inverse.t->numel) inverse.v[slices[i].place] = (double)(found - 1);
+        if (slices[i].index < inverse.t->numel) inverse.v[slices[i].index] = (double)(found - 1);
         if (found <= counts.t->numel) counts.v[found - 1]++;
     }
     for (int64_t k = 0; k < found; k++) { /* dense in the shape that the client is told */

@@ -1,7 +1,11 @@
 /* Elements chosen by a mask or by places: results whose size only the kernel knows, masked writes, sums at places. */
 #include "kernels.h"
 
-typedef union { float f; double d; int64_t i; } Number; /* one element in any compute type */
+typedef union {
+    float f;
+    double d;
+    int64_t i;
+} Number; /* one element in any compute type */
 
 static ComputeType type_of(const Tensor *t) { return compute_type((const Tensor *const[]){t}, 1); }
 
@@ -11,7 +15,7 @@ static bool is_set(const View *v, int64_t at, bool real) {
     return real ? n.d != 0 : n.i != 0;
 }
 
-/* ---- results of unknown size: outputs have room for all elements, and the client's tensor learns its shape --------------------------- */
+/* ---- results of unknown size: outputs have room for all elements, and the client's tensor learns its shape ---- */
 int check_nonzero(Executor *e) { /* self, out [elements, rank]; variant 1: [rank, elements] */
     const Tensor *in = e->args[0].t, *out = e->args[1].t;
     bool turned = e->op->variant == 1;
@@ -32,8 +36,9 @@ int run_nonzero(Executor *e) {
         if (!is_set(&from, i, real)) continue;
         int64_t left = i;
         for (int d = in->ndim - 1; d >= 0; d--) {
-            int64_t place = left % in->shape[d];
-            view_store(&to, turned ? d * count + found : found * in->ndim + d, 1, CT_I64, &place); /* dense in the new shape */
+            int64_t coordinate = left % in->shape[d];
+            view_store(&to, turned ? d * count + found : found * in->ndim + d, 1, CT_I64,
+                       &coordinate); /* dense in the new shape */
             left /= in->shape[d];
         }
         found++;
@@ -79,7 +84,7 @@ int run_masked_select(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- writes ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writes ------------------------------------------------------------------------------------ */
 int check_masked_scatter(Executor *e) { /* selfRef, mask, source */
     Tensor both;
     int code = broadcast_pair(e, e->args[0].t, e->args[1].t, &both);
@@ -130,12 +135,12 @@ int run_index_add(Executor *e) {
     if (y != x) memcpy(y, x, (size_t)self->numel * sizeof *y);
     int code = ACL_OK;
     for (int64_t i = 0; i < source->numel && code == 0; i++) {
-        int64_t place = at[i / inner % index->numel];
-        if (place < 0 || place >= size) {
-            code = run_fail(e, "index %lld is out of range for size %lld", (long long)place, (long long)size);
+        int64_t row = at[i / inner % index->numel];
+        if (row < 0 || row >= size) {
+            code = run_fail(e, "index %lld is out of range for size %lld", (long long)row, (long long)size);
             break;
         }
-        Number *target = &y[(i / inner / index->numel * size + place) * inner + i % inner];
+        Number *target = &y[(i / inner / index->numel * size + row) * inner + i % inner];
         if (whole) target->i += e->args[4].s->i * s[i].i;
         else target->d += e->args[4].s->d * s[i].d;
     }

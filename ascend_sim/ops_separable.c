@@ -1,12 +1,22 @@
-/* Resizing and padding: every coordinate of the large tensor is a weighted sum of a few coordinates of the source, dimension by
- * dimension. Backward spreads the gradients with the same weights. */
+/* Resizing and padding: every coordinate of the large tensor is a weighted sum of a few coordinates of the source,
+ * dimension by dimension. Backward spreads the gradients with the same weights. */
 #include "kernels.h"
 
 #include <math.h>
 
 #define MAX_TAPS 4
-typedef struct { int n; int64_t at[MAX_TAPS]; float weight[MAX_TAPS]; } Taps; /* what one coordinate of the result is made of */
-typedef struct { int spatial; bool align, backward; int64_t in[3], out[3]; double scale[3]; const IntArray *sizes[2]; } Plan;
+typedef struct {
+    int n;
+    int64_t at[MAX_TAPS];
+    float weight[MAX_TAPS];
+} Taps; /* what one coordinate of the result is made of */
+typedef struct {
+    int spatial;
+    bool align, backward;
+    int64_t in[3], out[3];
+    double scale[3];
+    const IntArray *sizes[2];
+} Plan;
 
 /* The arguments of a row: lists of sizes, scales and the switch come in the order of the spatial dimensions. */
 static Plan plan_of(const Executor *e) {
@@ -32,7 +42,7 @@ static void set_spatial(Plan *p, const Tensor *source, const Tensor *result, int
     }
 }
 
-/* ---- resizing ------------------------------------------------------------------------------------------------------------------ */
+/* ---- resizing ---------------------------------------------------------------------------------- */
 static double cubic_weight(double x) { /* Keys' kernel with a = -0.75 */
     const double a = -0.75;
     x = fabs(x);
@@ -45,37 +55,37 @@ static int64_t within(int64_t at, int64_t size) { return at < 0 ? 0 : at >= size
 static Taps resize_taps(int mode, int64_t at, int64_t in, int64_t out, double given, bool align) {
     double ratio = given > 0 ? 1 / given : (double)in / (double)out;
     if (mode == RESIZE_NEAREST || mode == RESIZE_NEAREST_EXACT) {
-        double place = ((double)at + (mode == RESIZE_NEAREST_EXACT ? 0.5 : 0)) * (double)(float)ratio;
-        return (Taps){1, {within((int64_t)floor(place), in)}, {1}};
+        double center = ((double)at + (mode == RESIZE_NEAREST_EXACT ? 0.5 : 0)) * (double)(float)ratio;
+        return (Taps){1, {within((int64_t)floor(center), in)}, {1}};
     }
     if (align) ratio = out > 1 ? (double)(in - 1) / (double)(out - 1) : 0;
-    double place = align ? ratio * (double)at : ratio * ((double)at + 0.5) - 0.5;
+    double center = align ? ratio * (double)at : ratio * ((double)at + 0.5) - 0.5;
     if (mode == RESIZE_LINEAR) {
-        if (place < 0) place = 0;
-        int64_t low = within((int64_t)place, in);
-        float part = (float)(place - (double)low);
+        if (center < 0) center = 0;
+        int64_t low = within((int64_t)center, in);
+        float part = (float)(center - (double)low);
         return (Taps){2, {low, within(low + 1, in)}, {1 - part, part}};
     }
-    int64_t low = (int64_t)floor(place);
+    int64_t low = (int64_t)floor(center);
     Taps taps = {.n = 4};
     for (int k = 0; k < 4; k++) {
         taps.at[k] = within(low - 1 + k, in);
-        taps.weight[k] = (float)cubic_weight(place - (double)(low - 1 + k));
+        taps.weight[k] = (float)cubic_weight(center - (double)(low - 1 + k));
     }
     return taps;
 }
 
-/* ---- padding ------------------------------------------------------------------------------------------------------------------- */
+/* ---- padding ----------------------------------------------------------------------------------- */
 static Taps pad_taps(int mode, int64_t at, int64_t in, int64_t before) {
-    int64_t place = at - before;
+    int64_t source = at - before;
     if (mode == PAD_REFLECT) {
-        if (place < 0) place = -place;
-        if (place >= in) place = 2 * (in - 1) - place;
+        if (source < 0) source = -source;
+        if (source >= in) source = 2 * (in - 1) - source;
     }
-    return (Taps){1, {within(place, in)}, {1}};
+    return (Taps){1, {within(source, in)}, {1}};
 }
 
-/* ---- applying a table of taps ---------------------------------------------------------------------------------------------------- */
+/* ---- applying a table of taps ------------------------------------------------------------------ */
 static void combine(const Plan *p, Taps *const table[3], float *source, float *result) {
     for (int64_t o = 0; o < p->out[0] * p->out[1] * p->out[2]; o++) {
         const Taps *x = &table[0][o / (p->out[1] * p->out[2])], *y = &table[1][o / p->out[2] % p->out[1]];
@@ -138,7 +148,7 @@ int run_resize(Executor *e) { return run_separable(e, false); }
 
 int run_pad(Executor *e) { return run_separable(e, true); }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------ */
 static int need_sizes(Executor *e, const Tensor *t, const IntArray *sizes, int skip, const char *what) {
     if ((int)sizes->n + skip != t->ndim) return nn_fail(e, "%s: %d sizes for rank %d", what, (int)sizes->n, t->ndim);
     for (uint64_t i = 0; i < sizes->n; i++) {
@@ -147,11 +157,13 @@ static int need_sizes(Executor *e, const Tensor *t, const IntArray *sizes, int s
     return ACL_OK;
 }
 
-int check_resize(Executor *e) { /* self, outputSize, ..., out; backward: gradOutput, outputSize, inputSize, ..., gradInput */
+int check_resize(
+    Executor *e) { /* self, outputSize, ..., out; backward: gradOutput, outputSize, inputSize, ..., gradInput */
     const Tensor *first = e->args[0].t, *last = e->args[e->argc - 1].t;
     Plan p = plan_of(e);
     const Tensor *large = p.backward ? first : last, *source = p.backward ? last : first;
-    if (source->ndim != spatial_of(e) + 2) return nn_fail(e, "the input has rank %d, expected %d", source->ndim, spatial_of(e) + 2);
+    if (source->ndim != spatial_of(e) + 2)
+        return nn_fail(e, "the input has rank %d, expected %d", source->ndim, spatial_of(e) + 2);
     if (large->ndim != source->ndim || large->shape[0] != source->shape[0] || large->shape[1] != source->shape[1]) {
         return nn_fail(e, "the shapes %s and %s differ", shape_text(source), shape_text(large));
     }
@@ -164,22 +176,26 @@ int check_pad(Executor *e) { /* self, padding, out; backward: gradOutput, self, 
     int spatial = spatial_of(e);
     const Tensor *in = e->args[p.backward ? 1 : 0].t, *padded = e->args[p.backward ? 0 : 2].t;
     if (in->ndim != spatial + 1 && in->ndim != spatial + 2) return nn_fail(e, "the input has rank %d", in->ndim);
-    if ((int)p.sizes[0]->n != 2 * spatial) return nn_fail(e, "padding has %d values, expected %d", (int)p.sizes[0]->n, 2 * spatial);
+    if ((int)p.sizes[0]->n != 2 * spatial)
+        return nn_fail(e, "padding has %d values, expected %d", (int)p.sizes[0]->n, 2 * spatial);
     int64_t shape[MAX_DIMS];
     memcpy(shape, in->shape, sizeof shape);
     for (int i = 0; i < spatial; i++) {
         int d = in->ndim - 1 - i;
         int64_t before = p.sizes[0]->v[2 * i], after = p.sizes[0]->v[2 * i + 1];
         bool too_far = e->op->variant == PAD_REFLECT && (before >= in->shape[d] || after >= in->shape[d]);
-        if (before < 0 || after < 0 || too_far) return nn_fail(e, "padding does not fit the size %lld", (long long)in->shape[d]);
+        if (before < 0 || after < 0 || too_far)
+            return nn_fail(e, "padding does not fit the size %lld", (long long)in->shape[d]);
         shape[d] += before + after;
     }
     int code = need_shape(e, padded, shape, in->ndim, "the padded tensor");
     return code != 0 || !p.backward ? code : need_same(e, in, e->args[3].t, "gradInput");
 }
 
-/* ---- columns of windows (im2col) and back ------------------------------------------------------------------------------------------ */
-typedef struct { int64_t image[2], kernel[2], dilation[2], padding[2], stride[2], steps[2]; } Columns;
+/* ---- columns of windows (im2col) and back ------------------------------------------------------ */
+typedef struct {
+    int64_t image[2], kernel[2], dilation[2], padding[2], stride[2], steps[2];
+} Columns;
 
 static Columns columns_of(const Tensor *image, const Arg *lists) {
     Columns c;
@@ -194,14 +210,16 @@ static Columns columns_of(const Tensor *image, const Arg *lists) {
     return c;
 }
 
-int check_columns(Executor *e) { /* Im2col: self, kernel, dilation, padding, stride, out; backward: gradOutput, inputSize, the same */
+int check_columns(
+    Executor *e) { /* Im2col: self, kernel, dilation, padding, stride, out; backward: gradOutput, inputSize, the same */
     bool backward = e->argc == 7;
     const Arg *lists = &e->args[backward ? 2 : 1];
     const Tensor *image = e->args[backward ? 6 : 0].t, *columns = e->args[backward ? 0 : 5].t;
     if (image->ndim != 3 && image->ndim != 4) return nn_fail(e, "the image has rank %d", image->ndim);
     for (int i = 0; i < 4; i++) {
         for (uint64_t k = 0; k < 2; k++) {
-            if (lists[i].ints->n != 2 || lists[i].ints->v[k] < (i == 2 ? 0 : 1)) return nn_fail(e, "a list needs 2 positive values");
+            if (lists[i].ints->n != 2 || lists[i].ints->v[k] < (i == 2 ? 0 : 1))
+                return nn_fail(e, "a list needs 2 positive values");
         }
     }
     if (backward && (e->args[1].ints->n != 2 || e->args[1].ints->v[0] != image->shape[image->ndim - 2] ||
@@ -209,8 +227,8 @@ int check_columns(Executor *e) { /* Im2col: self, kernel, dilation, padding, str
         return nn_fail(e, "inputSize does not match %s", shape_text(image));
     }
     Columns c = columns_of(image, lists);
-    int64_t shape[3] = {image->ndim == 4 ? image->shape[0] : 0, image->shape[image->ndim - 3] * c.kernel[0] * c.kernel[1],
-                        c.steps[0] * c.steps[1]};
+    int64_t shape[3] = {image->ndim == 4 ? image->shape[0] : 0,
+                        image->shape[image->ndim - 3] * c.kernel[0] * c.kernel[1], c.steps[0] * c.steps[1]};
     return need_shape(e, columns, shape + (4 - image->ndim), image->ndim - 1, "the columns");
 }
 

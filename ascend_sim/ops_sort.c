@@ -1,8 +1,14 @@
-/* Sorting along a dimension, the largest or smallest elements, and places in a sorted sequence. NaN counts as the largest. */
+/* Sorting along a dimension, the largest or smallest elements, and places in a sorted sequence. NaN counts as the
+ * largest. */
 #include "kernels.h"
 
-typedef struct { double d; int64_t i, at; } Item; /* its value (d for floats, i for integers) and where it came from */
-typedef struct { bool whole, descending; } Order;
+typedef struct {
+    double d;
+    int64_t i, at;
+} Item; /* its value (d for floats, i for integers) and where it came from */
+typedef struct {
+    bool whole, descending;
+} Order;
 
 static int compare_values(const Item *a, const Item *b, bool whole) {
     if (whole) return (a->i > b->i) - (a->i < b->i);
@@ -20,7 +26,8 @@ static int compare_items(const void *x, const void *y, void *context) {
 }
 
 /* The first `kept` of every sorted row go to the outputs. */
-static int sort_rows(const Tensor *in, int64_t dim, bool descending, int64_t kept, const Tensor *values, const Tensor *indices) {
+static int sort_rows(const Tensor *in, int64_t dim, bool descending, int64_t kept, const Tensor *values,
+                     const Tensor *indices) {
     if (values->numel == 0) return ACL_OK;
     uint32_t mask = in->ndim == 0 ? 0 : 1u << normal_dim(dim, in->ndim);
     Rows rows = rows_of(in, mask);
@@ -76,7 +83,7 @@ int run_topk(Executor *e) {
     return sort_rows(e->args[0].t, e->args[2].i, e->args[3].i != 0, e->args[1].i, e->args[5].t, e->args[6].t);
 }
 
-/* ---- places in sorted rows ----------------------------------------------------------------------------------------------------- */
+/* ---- places in sorted rows --------------------------------------------------------------------- */
 int check_search_sorted(Executor *e) { /* sortedSequence, self, outInt32, right, sorter, out */
     const Tensor *sorted = e->args[0].t, *self = e->args[1].t, *out = e->args[5].t;
     if (e->args[4].t != NULL) return nn_fail(e, "a sorter is not supported");

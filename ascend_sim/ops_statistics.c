@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- reductions -------------------------------------------------------------------------------------------------------------------- */
+/* ---- reductions -------------------------------------------------------------------------------- */
 int check_prod(Executor *e) { /* self, dtype, out; ProdDim: self, dim, keepDim, dtype, out */
     bool one_dim = e->argc == 5;
     const Tensor *out = e->args[e->argc - 1].t;
@@ -64,7 +64,8 @@ int run_statistics(Executor *e) { /* the variant says which */
     double *buffer = malloc((size_t)(rows.inner > 0 ? rows.inner : 1) * sizeof *buffer);
     for (int64_t r = 0; r < rows.outer; r++) {
         const double *x = rows.inner > 0 ? view_load(&from, r * rows.inner, rows.inner, CT_F64, buffer) : buffer;
-        double value = kind == STAT_NORM ? vector_norm(x, rows.inner, e->args[1].s->d) : variance_of(x, rows.inner, e->args[2].i);
+        double value =
+            kind == STAT_NORM ? vector_norm(x, rows.inner, e->args[1].s->d) : variance_of(x, rows.inner, e->args[2].i);
         if (kind == STAT_STD) value = sqrt(value);
         view_store(&to, r, 1, CT_F64, &value);
         if (means == NULL) continue;
@@ -102,8 +103,10 @@ int run_prod(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- group normalization: rows are (sample, group) ----------------------------------------------------------------------------------- */
-typedef struct { int64_t samples, channels, points, groups, width; } Groups; /* width: channels of a group */
+/* ---- group normalization: rows are (sample, group) --------------------------------------------- */
+typedef struct {
+    int64_t samples, channels, points, groups, width;
+} Groups; /* width: channels of a group */
 
 static Groups groups_of(const Executor *e, int at) {
     Groups g = {e->args[at].i, e->args[at + 1].i, e->args[at + 2].i, e->args[at + 3].i, 0};
@@ -115,13 +118,14 @@ static int check_groups(Executor *e, const Groups *g, const Tensor *in, const Te
     if (g->groups <= 0 || g->channels % g->groups != 0) {
         return nn_fail(e, "%lld channels in %lld groups", (long long)g->channels, (long long)g->groups);
     }
-    if (in->ndim < 2 || in->numel != g->samples * g->channels * g->points || in->shape[0] != g->samples || in->shape[1] != g->channels) {
+    if (in->ndim < 2 || in->numel != g->samples * g->channels * g->points || in->shape[0] != g->samples ||
+        in->shape[1] != g->channels) {
         return nn_fail(e, "N, C and HxW do not match %s", shape_text(in));
     }
     const Tensor *affine[2] = {gamma, beta};
     for (int i = 0; i < 2; i++) {
-        if (affine[i] != NULL && affine[i]->numel != g->channels) return nn_fail(e, "gamma or beta has %lld elements",
-                                                                                 (long long)affine[i]->numel);
+        if (affine[i] != NULL && affine[i]->numel != g->channels)
+            return nn_fail(e, "gamma or beta has %lld elements", (long long)affine[i]->numel);
     }
     return ACL_OK;
 }
@@ -145,7 +149,8 @@ int run_group_norm(Executor *e) {
     if (in->numel == 0) return ACL_OK;
     int64_t row = g.width * g.points;
     void *own_x, *own_w = NULL, *own_b = NULL, *own_y;
-    const float *x = dense_f32(in, &own_x), *w = gamma ? dense_f32(gamma, &own_w) : NULL, *b = beta ? dense_f32(beta, &own_b) : NULL;
+    const float *x = dense_f32(in, &own_x), *w = gamma ? dense_f32(gamma, &own_w) : NULL,
+                *b = beta ? dense_f32(beta, &own_b) : NULL;
     float *y = out_f32(e->args[8].t, &own_y);
     View to_mean = view_of(e->args[9].t), to_rstd = view_of(e->args[10].t);
     for (int64_t r = 0; r < g.samples * g.groups; r++) {
@@ -168,7 +173,8 @@ int run_group_norm(Executor *e) {
     return ACL_OK;
 }
 
-int check_group_norm_backward(Executor *e) { /* gradOut, input, mean, rstd, gamma, N, C, HxW, group, mask, dx, dgamma, dbeta */
+int check_group_norm_backward(
+    Executor *e) { /* gradOut, input, mean, rstd, gamma, N, C, HxW, group, mask, dx, dgamma, dbeta */
     const BoolArray *mask = e->args[9].bools;
     Groups g = groups_of(e, 5);
     int code = check_groups(e, &g, e->args[1].t, e->args[4].t, NULL);
@@ -178,14 +184,15 @@ int check_group_norm_backward(Executor *e) { /* gradOut, input, mean, rstd, gamm
     for (int i = 0; code == 0 && i < 3; i++) {
         const Tensor *made = e->args[10 + i].t;
         if (mask->v[i] && made == NULL) return nn_fail(e, "a gradient that outputMask asks for is null");
-        if (made != NULL && made->numel != (i == 0 ? e->args[1].t->numel : g.channels)) return nn_fail(e, "a gradient has a wrong size");
+        if (made != NULL && made->numel != (i == 0 ? e->args[1].t->numel : g.channels))
+            return nn_fail(e, "a gradient has a wrong size");
     }
     return code;
 }
 
 /* One (sample, group): with u = dy * gamma, dx = rstd * (u - mean(u) - xhat * mean(u * xhat)). */
-static void group_backward(const Groups *g, int64_t r, const float *dy, const float *x, const float *w, double mean, double rstd,
-                           float *dx, double *dw, double *db) {
+static void group_backward(const Groups *g, int64_t r, const float *dy, const float *x, const float *w, double mean,
+                           double rstd, float *dx, double *dw, double *db) {
     int64_t row = g->width * g->points;
     double sum = 0, dot = 0;
     for (int64_t i = 0; i < row; i++) {

@@ -1,5 +1,5 @@
-/* Operators for other clients: elementwise ones, lists of tensors, losses, random numbers. They are computed in double, one
- * element at a time: these are for completeness, not for speed. */
+/* Operators for other clients: elementwise ones, lists of tensors, losses, random numbers. They are computed in double,
+ * one element at a time: these are for completeness, not for speed. */
 #include "kernels.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ Values values_zeroed(const Tensor *t) {
 void values_free(Values *v) { free(v->owned); }
 void values_done(Values *v) { out_done(v->t, CT_F64, v->v, v->owned); }
 
-/* ---- elementwise ----------------------------------------------------------------------------------------------- */
+/* ---- elementwise ------------------------------------------------------------------------------- */
 static double log_add(double a, double b, double scale) { /* log(exp(a s) + exp(b s)) / s */
     double high = a > b ? a : b, low = a > b ? b : a;
     if (isinf(high)) return high;
@@ -46,23 +46,23 @@ static double log_sigmoid(double x) { return x >= 0 ? -log1p(exp(-x)) : x - log1
 static double map(int op, const double x[3], const double s[3]) {
     double a = x[0], b = x[1], c = x[2];
     switch (op) {
-        case CLIENT_MAXS: return a != a ? a : a > s[0] ? a : s[0];
-        case CLIENT_MINS: return a != a ? a : a < s[0] ? a : s[0];
-        case CLIENT_CELU: return a > 0 ? a : s[0] * expm1(a / s[0]);
-        case CLIENT_LOG_SIGMOID: return log_sigmoid(a);
-        case CLIENT_LOG_ADD_EXP: return log_add(a, b, 1);
-        case CLIENT_LOG_ADD_EXP2: return log_add(a, b, LN2);
-        case CLIENT_LEFT_SHIFT: return shifted(a, b, true);
-        case CLIENT_LEFT_SHIFTS: return shifted(a, s[0], true);
-        case CLIENT_RIGHT_SHIFT: return shifted(a, b, false);
-        case CLIENT_SIGNBIT: return signbit(a) != 0;
-        case CLIENT_POSITIVE_INFINITY: return isinf(a) && a > 0;
-        case CLIENT_NEGATIVE_INFINITY: return isinf(a) && a < 0;
-        case CLIENT_SINC: return a == 0 ? 1 : sin(PI * a) / (PI * a);
-        case CLIENT_LERP: return c < 0.5 ? a + c * (b - a) : b - (b - a) * (1 - c);
-        case CLIENT_NAN_TO_NUM: return a != a ? s[0] : isinf(a) ? (a > 0 ? s[1] : s[2]) : a;
-        case CLIENT_CLAMP: a = a != a ? a : a < b ? b : a; return a > c ? c : a;
-        default: return NAN;
+    case CLIENT_MAXS: return a != a ? a : a > s[0] ? a : s[0];
+    case CLIENT_MINS: return a != a ? a : a < s[0] ? a : s[0];
+    case CLIENT_CELU: return a > 0 ? a : s[0] * expm1(a / s[0]);
+    case CLIENT_LOG_SIGMOID: return log_sigmoid(a);
+    case CLIENT_LOG_ADD_EXP: return log_add(a, b, 1);
+    case CLIENT_LOG_ADD_EXP2: return log_add(a, b, LN2);
+    case CLIENT_LEFT_SHIFT: return shifted(a, b, true);
+    case CLIENT_LEFT_SHIFTS: return shifted(a, s[0], true);
+    case CLIENT_RIGHT_SHIFT: return shifted(a, b, false);
+    case CLIENT_SIGNBIT: return signbit(a) != 0;
+    case CLIENT_POSITIVE_INFINITY: return isinf(a) && a > 0;
+    case CLIENT_NEGATIVE_INFINITY: return isinf(a) && a < 0;
+    case CLIENT_SINC: return a == 0 ? 1 : sin(PI * a) / (PI * a);
+    case CLIENT_LERP: return c < 0.5 ? a + c * (b - a) : b - (b - a) * (1 - c);
+    case CLIENT_NAN_TO_NUM: return a != a ? s[0] : isinf(a) ? (a > 0 ? s[1] : s[2]) : a;
+    case CLIENT_CLAMP: a = a != a ? a : a < b ? b : a; return a > c ? c : a;
+    default: return NAN;
     }
 }
 
@@ -113,18 +113,20 @@ int run_log_sigmoid_backward(Executor *e) { /* gradOutput, self, buffer, gradInp
 }
 
 int run_copy_to(Executor *e) { /* source, target */
-    Operands o = {.n_in = 1, .n_scalars = 1, .in = {e->args[0].t}, .scalars = {&(Scalar){DT_INT64, 1, 1}}, .out = e->args[1].t};
+    Operands o = {
+        .n_in = 1, .n_scalars = 1, .in = {e->args[0].t}, .scalars = {&(Scalar){DT_INT64, 1, 1}}, .out = e->args[1].t};
     elementwise_apply(EW_MULS, &o);
     return ACL_OK;
 }
 
 int run_fill_tensor(Executor *e) { /* selfRef, value */
-    Operands o = {.n_in = 1, .n_scalars = 1, .in = {e->args[1].t}, .scalars = {&(Scalar){DT_INT64, 1, 1}}, .out = e->args[0].t};
+    Operands o = {
+        .n_in = 1, .n_scalars = 1, .in = {e->args[1].t}, .scalars = {&(Scalar){DT_INT64, 1, 1}}, .out = e->args[0].t};
     elementwise_apply(EW_MULS, &o);
     return ACL_OK;
 }
 
-/* ---- parametric ReLU: one weight, or one per channel (dimension 1) --------------------------------------------- */
+/* ---- parametric ReLU: one weight, or one per channel (dimension 1) ----------------------------- */
 static int64_t channel_of(const Tensor *t, int64_t at) {
     int64_t inner = 1;
     for (int i = 2; i < t->ndim; i++) inner *= t->shape[i];
@@ -161,7 +163,7 @@ int run_prelu_backward(Executor *e) { /* gradOutput, self, weight, gradInput, gr
     return ACL_OK;
 }
 
-/* ---- lists of tensors ------------------------------------------------------------------------------------------ */
+/* ---- lists of tensors -------------------------------------------------------------------------- */
 /* argument 1: a scalar, scalars, or a tensor of one or of as many elements */
 static double scalar_of(const Executor *e, uint64_t k) {
     char role = e->op->roles[1];
@@ -183,7 +185,8 @@ int run_foreach_limit(Executor *e) {
 int run_foreach_copy(Executor *e) {
     Scalar one = {DT_INT64, 1, 1};
     for (uint64_t k = 0; k < e->args[0].list->n; k++) {
-        Operands o = {.n_in = 1, .n_scalars = 1, .in = {e->args[0].list->v[k]}, .scalars = {&one}, .out = e->args[1].list->v[k]};
+        Operands o = {
+            .n_in = 1, .n_scalars = 1, .in = {e->args[0].list->v[k]}, .scalars = {&one}, .out = e->args[1].list->v[k]};
         elementwise_apply(EW_MULS, &o);
     }
     return ACL_OK;
@@ -215,7 +218,8 @@ int run_foreach_norm(Executor *e) {
     return ACL_OK;
 }
 
-int run_unscale(Executor *e) { /* gradients (changed in place), foundInf (set to 1 where one is not finite), the factor */
+int run_unscale(
+    Executor *e) { /* gradients (changed in place), foundInf (set to 1 where one is not finite), the factor */
     Values factor = values_of(e->args[2].t), found = values_for(e->args[1].t);
     double any = 0;
     for (uint64_t k = 0; k < e->args[0].list->n; k++) {
@@ -256,24 +260,28 @@ int run_update_scale(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- losses over pairs: reduction 0 none, 1 mean, 2 sum -------------------------------------------------------- */
-typedef struct { int kind; bool log_target; double weight, positive; } LossPoint;
+/* ---- losses over pairs: reduction 0 none, 1 mean, 2 sum ---------------------------------------- */
+typedef struct {
+    int kind;
+    bool log_target;
+    double weight, positive;
+} LossPoint;
 
 static double loss(LossPoint p, double x, double y) {
     switch (p.kind) {
-        case CLIENT_L1: return fabs(x - y);
-        case CLIENT_KL: return p.log_target ? exp(y) * (y - x) : y > 0 ? y * (log(y) - x) : 0;
-        case CLIENT_SOFT_MARGIN: return log1p(exp(-x * y));
-        default: return p.weight * ((1 - y) * x - (1 + (p.positive - 1) * y) * log_sigmoid(x));
+    case CLIENT_L1: return fabs(x - y);
+    case CLIENT_KL: return p.log_target ? exp(y) * (y - x) : y > 0 ? y * (log(y) - x) : 0;
+    case CLIENT_SOFT_MARGIN: return log1p(exp(-x * y));
+    default: return p.weight * ((1 - y) * x - (1 + (p.positive - 1) * y) * log_sigmoid(x));
     }
 }
 
 static double loss_slope(LossPoint p, double x, double y) {
     switch (p.kind) {
-        case CLIENT_L1: return x > y ? 1 : x < y ? -1 : 0;
-        case CLIENT_KL: return p.log_target ? -exp(y) : y > 0 ? -y : 0;
-        case CLIENT_SOFT_MARGIN: return -y / (1 + exp(x * y));
-        default: return p.weight * ((1 - y) - (1 + (p.positive - 1) * y) / (1 + exp(x)));
+    case CLIENT_L1: return x > y ? 1 : x < y ? -1 : 0;
+    case CLIENT_KL: return p.log_target ? -exp(y) : y > 0 ? -y : 0;
+    case CLIENT_SOFT_MARGIN: return -y / (1 + exp(x * y));
+    default: return p.weight * ((1 - y) - (1 + (p.positive - 1) * y) / (1 + exp(x)));
     }
 }
 
@@ -331,7 +339,7 @@ int run_client_loss_backward(Executor *e) { /* gradOutput, self, target, ..., gr
     return ACL_OK;
 }
 
-/* ---- random numbers -------------------------------------------------------------------------------------------- */
+/* ---- random numbers ---------------------------------------------------------------------------- */
 int run_bernoulli(Executor *e) { /* selfRef or self, probability, seed, offset[, out] */
     const Tensor *out = e->args[e->argc == 5 ? 4 : 0].t;
     Values to = values_for(out);

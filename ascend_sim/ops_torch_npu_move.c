@@ -1,9 +1,10 @@
-/* Operators for other clients that move elements: padding, rolling, repeating, choosing. Elements are copied as bytes. */
+/* Operators for other clients that move elements: padding, rolling, repeating, choosing. Elements are copied as bytes.
+ */
 #include "kernels.h"
 
 #include <math.h>
 
-static char *element(const Tensor *t, int64_t at) { /* address of the element with this place in row-major order */
+static char *element(const Tensor *t, int64_t at) { /* address of the element with this index in row-major order */
     int64_t offset = 0;
     for (int d = t->ndim - 1; d >= 0; d--) {
         offset += at % t->shape[d] * t->stride[d];
@@ -16,16 +17,16 @@ static void copy_element(const Tensor *to, int64_t target, const Tensor *from, i
     memcpy(element(to, target), element(from, source), to->item);
 }
 
-static void places_of(const Tensor *t, int64_t at, int64_t *place) {
+static void coordinates_of(const Tensor *t, int64_t at, int64_t *coordinates) {
     for (int d = t->ndim - 1; d >= 0; d--) {
-        place[d] = at % t->shape[d];
+        coordinates[d] = at % t->shape[d];
         at /= t->shape[d];
     }
 }
 
-static int64_t row_major(const Tensor *t, const int64_t *place) {
+static int64_t row_major(const Tensor *t, const int64_t *coordinates) {
     int64_t at = 0;
-    for (int d = 0; d < t->ndim; d++) at = at * t->shape[d] + place[d];
+    for (int d = 0; d < t->ndim; d++) at = at * t->shape[d] + coordinates[d];
     return at;
 }
 
@@ -35,21 +36,21 @@ static void fill(const Tensor *t, double value) {
     values_done(&v);
 }
 
-/* ---- whole tensors --------------------------------------------------------------------------------------------- */
+/* ---- whole tensors ----------------------------------------------------------------------------- */
 int run_constant_pad(Executor *e) { /* self, pad (pairs from the last dimension), value, out; negative pads cut */
     const Tensor *in = e->args[0].t, *out = e->args[3].t;
     const IntArray *pad = e->args[1].ints;
     fill(out, e->args[2].s->d);
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t place[MAX_DIMS];
+        int64_t coordinates[MAX_DIMS];
         bool inside = true;
-        places_of(out, i, place);
+        coordinates_of(out, i, coordinates);
         for (int d = 0; d < in->ndim; d++) {
             uint64_t pair = (uint64_t)(in->ndim - 1 - d);
-            if (2 * pair < pad->n) place[d] -= pad->v[2 * pair];
-            inside = inside && place[d] >= 0 && place[d] < in->shape[d];
+            if (2 * pair < pad->n) coordinates[d] -= pad->v[2 * pair];
+            inside = inside && coordinates[d] >= 0 && coordinates[d] < in->shape[d];
         }
-        if (inside) copy_element(out, i, in, row_major(in, place));
+        if (inside) copy_element(out, i, in, row_major(in, coordinates));
     }
     return ACL_OK;
 }
@@ -62,13 +63,13 @@ int run_roll(Executor *e) { /* self, shifts, dims (none: flattened), out */
             copy_element(out, ((i + shifts->v[0]) % in->numel + in->numel) % in->numel, in, i);
             continue;
         }
-        int64_t place[MAX_DIMS];
-        places_of(in, i, place);
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(in, i, coordinates);
         for (uint64_t k = 0; k < dims->n; k++) {
             int64_t d = normal_dim(dims->v[k], in->ndim), n = in->shape[d];
-            place[d] = ((place[d] + shifts->v[k]) % n + n) % n;
+            coordinates[d] = ((coordinates[d] + shifts->v[k]) % n + n) % n;
         }
-        copy_element(out, row_major(out, place), in, i);
+        copy_element(out, row_major(out, coordinates), in, i);
     }
     return ACL_OK;
 }
@@ -77,15 +78,15 @@ int run_channel_shuffle(Executor *e) { /* self, groups, out */
     const Tensor *in = e->args[0].t, *out = e->args[2].t;
     int64_t groups = e->args[1].i, each = in->shape[1] / groups;
     for (int64_t i = 0; i < in->numel; i++) {
-        int64_t place[MAX_DIMS];
-        places_of(in, i, place);
-        place[1] = place[1] % each * groups + place[1] / each;
-        copy_element(out, row_major(out, place), in, i);
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(in, i, coordinates);
+        coordinates[1] = coordinates[1] % each * groups + coordinates[1] / each;
+        copy_element(out, row_major(out, coordinates), in, i);
     }
     return ACL_OK;
 }
 
-/* ---- repeating ------------------------------------------------------------------------------------------------- */
+/* ---- repeating --------------------------------------------------------------------------------- */
 /* for each row of the result, the row it comes from */
 static int64_t *source_rows(const Executor *e, int64_t length, int64_t *total) {
     Values repeats = {0};
@@ -109,14 +110,14 @@ int run_repeat_interleave(Executor *e) { /* self, repeats, [dim,] outputSize, ou
     int64_t d = flat ? 0 : normal_dim(e->args[2].i, in->ndim), total;
     int64_t *rows = source_rows(e, flat ? in->numel : in->shape[d], &total);
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t place[MAX_DIMS];
+        int64_t coordinates[MAX_DIMS];
         if (flat) {
             copy_element(out, i, in, rows[i]);
             continue;
         }
-        places_of(out, i, place);
-        place[d] = rows[place[d]];
-        copy_element(out, i, in, row_major(in, place));
+        coordinates_of(out, i, coordinates);
+        coordinates[d] = rows[coordinates[d]];
+        copy_element(out, i, in, row_major(in, coordinates));
     }
     free(rows);
     return ACL_OK;
@@ -128,10 +129,10 @@ int run_repeat_interleave_backward(Executor *e) { /* gradOutput, repeats, dim, g
     int64_t *rows = source_rows(e, out.t->shape[d], &total);
     for (int64_t i = 0; i < out.t->numel; i++) out.v[i] = 0;
     for (int64_t i = 0; i < grad.t->numel; i++) {
-        int64_t place[MAX_DIMS];
-        places_of(grad.t, i, place);
-        place[d] = rows[place[d]];
-        out.v[row_major(out.t, place)] += grad.v[i];
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(grad.t, i, coordinates);
+        coordinates[d] = rows[coordinates[d]];
+        out.v[row_major(out.t, coordinates)] += grad.v[i];
     }
     free(rows);
     values_free(&grad);
@@ -139,18 +140,18 @@ int run_repeat_interleave_backward(Executor *e) { /* gradOutput, repeats, dim, g
     return ACL_OK;
 }
 
-/* ---- places given by tensors ----------------------------------------------------------------------------------- */
+/* ---- places given by tensors ------------------------------------------------------------------- */
 int run_one_hot(Executor *e) { /* self, numClasses, onValue, offValue, axis, out */
     const Tensor *in = e->args[0].t, *out = e->args[5].t;
     int64_t d = e->args[4].i < 0 ? out->ndim - 1 : e->args[4].i;
     Values x = values_of(in), on = values_of(e->args[2].t), off = values_of(e->args[3].t), to = values_for(out);
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t place[MAX_DIMS], rest[MAX_DIMS];
-        places_of(out, i, place);
+        int64_t coordinates[MAX_DIMS], rest[MAX_DIMS];
+        coordinates_of(out, i, coordinates);
         for (int k = 0, n = 0; k < out->ndim; k++) {
-            if (k != d) rest[n++] = place[k];
+            if (k != d) rest[n++] = coordinates[k];
         }
-        to.v[i] = (int64_t)x.v[row_major(in, rest)] == place[d] ? on.v[0] : off.v[0];
+        to.v[i] = (int64_t)x.v[row_major(in, rest)] == coordinates[d] ? on.v[0] : off.v[0];
     }
     values_free(&x);
     values_free(&on);
@@ -200,9 +201,9 @@ int run_index_fill(Executor *e) { /* self, dim, index, value[, out]; odd variant
         int64_t row = index_at(e, k, &count);
         if (row < 0) row += in->shape[d];
         for (int64_t i = 0; i < out->numel; i++) {
-            int64_t place[MAX_DIMS] = {0};
-            places_of(out, i, place);
-            if (place[d] == row) changed.v[i] = e->args[3].s->d;
+            int64_t coordinates[MAX_DIMS] = {0};
+            coordinates_of(out, i, coordinates);
+            if (coordinates[d] == row) changed.v[i] = e->args[3].s->d;
         }
     }
     values_free(&to);
@@ -215,28 +216,28 @@ int run_index_copy(Executor *e) { /* self, dim, index, source[, out]; variant 1 
     int64_t d = normal_dim(e->args[1].i, in->ndim), count = 0;
     if (out != in) copy_whole(out, in);
     for (int64_t i = 0; i < source->numel; i++) {
-        int64_t place[MAX_DIMS];
-        places_of(source, i, place);
-        int64_t row = index_at(e, place[d], &count);
-        place[d] = row < 0 ? row + in->shape[d] : row;
-        copy_element(out, row_major(out, place), source, i);
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(source, i, coordinates);
+        int64_t row = index_at(e, coordinates[d], &count);
+        coordinates[d] = row < 0 ? row + in->shape[d] : row;
+        copy_element(out, row_major(out, coordinates), source, i);
     }
     return ACL_OK;
 }
 
-/* ---- along one dimension --------------------------------------------------------------------------------------- */
+/* ---- along one dimension ----------------------------------------------------------------------- */
 int run_cross(Executor *e) { /* self, other, dim, out */
     const Tensor *out = e->args[3].t;
     int64_t d = normal_dim(e->args[2].i, out->ndim);
     Values a = values_of(e->args[0].t), b = values_of(e->args[1].t), to = values_for(out);
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t place[MAX_DIMS];
-        places_of(out, i, place);
-        int64_t axis = place[d];
-        place[d] = (axis + 1) % 3;
-        int64_t next = row_major(out, place);
-        place[d] = (axis + 2) % 3;
-        int64_t last = row_major(out, place);
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(out, i, coordinates);
+        int64_t axis = coordinates[d];
+        coordinates[d] = (axis + 1) % 3;
+        int64_t next = row_major(out, coordinates);
+        coordinates[d] = (axis + 2) % 3;
+        int64_t last = row_major(out, coordinates);
         to.v[i] = a.v[next] * b.v[last] - a.v[last] * b.v[next];
     }
     values_free(&a);
@@ -250,11 +251,11 @@ int run_glu(Executor *e) { /* self, dim, out */
     int64_t d = normal_dim(e->args[1].i, in->ndim);
     Values x = values_of(in), to = values_for(out);
     for (int64_t i = 0; i < out->numel; i++) {
-        int64_t place[MAX_DIMS];
-        places_of(out, i, place);
-        double a = x.v[row_major(in, place)];
-        place[d] += out->shape[d];
-        to.v[i] = a / (1 + exp(-x.v[row_major(in, place)]));
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(out, i, coordinates);
+        double a = x.v[row_major(in, coordinates)];
+        coordinates[d] += out->shape[d];
+        to.v[i] = a / (1 + exp(-x.v[row_major(in, coordinates)]));
     }
     values_free(&x);
     values_done(&to);
@@ -266,11 +267,11 @@ int run_glu_backward(Executor *e) { /* gradOut, self, dim, out */
     int64_t d = normal_dim(e->args[2].i, in->ndim);
     Values g = values_of(grad), x = values_of(in), to = values_for(out);
     for (int64_t i = 0; i < grad->numel; i++) {
-        int64_t place[MAX_DIMS];
-        places_of(grad, i, place);
-        int64_t first = row_major(in, place);
-        place[d] += grad->shape[d];
-        int64_t second = row_major(in, place);
+        int64_t coordinates[MAX_DIMS];
+        coordinates_of(grad, i, coordinates);
+        int64_t first = row_major(in, coordinates);
+        coordinates[d] += grad->shape[d];
+        int64_t second = row_major(in, coordinates);
         double gate = 1 / (1 + exp(-x.v[second]));
         to.v[first] = g.v[i] * gate;
         to.v[second] = g.v[i] * x.v[first] * gate * (1 - gate);
@@ -281,9 +282,9 @@ int run_glu_backward(Executor *e) { /* gradOut, self, dim, out */
     return ACL_OK;
 }
 
-/* ---- formats: only plain memory is modelled, so every cast ends in the source's own format --------------------- */
-API int32_t aclnnNpuFormatCastCalculateSizeAndFormat(const Tensor *source, int32_t format, int32_t dtype, int64_t **shape,
-                                                     uint64_t *ndim, int32_t *actual) {
+/* ---- formats: only plain memory is modelled, so every cast ends in the source's own format ---- */
+API int32_t aclnnNpuFormatCastCalculateSizeAndFormat(const Tensor *source, int32_t format, int32_t dtype,
+                                                     int64_t **shape, uint64_t *ndim, int32_t *actual) {
     (void)format, (void)dtype;
     if (source == NULL || shape == NULL || ndim == NULL || actual == NULL)
         return fail(NN_NULL_PARAM, "aclnnNpuFormatCast: null argument");

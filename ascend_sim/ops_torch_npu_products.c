@@ -3,8 +3,11 @@
 
 #include <math.h>
 
-/* ---- products -------------------------------------------------------------------------------------------------- */
-typedef struct { const double *a, *b; int64_t batches, rows, inner, columns; } Product;
+/* ---- products ---------------------------------------------------------------------------------- */
+typedef struct {
+    const double *a, *b;
+    int64_t batches, rows, inner, columns;
+} Product;
 
 static double product_at(const Product *p, int64_t row, int64_t column) {
     double sum = 0;
@@ -61,8 +64,11 @@ int run_cdist(Executor *e) { /* x1 [.., P, M], x2 [.., R, M], p, mode, out [.., 
     return ACL_OK;
 }
 
-/* ---- bags of embeddings: mode 0 sum, 1 mean, 2 maximum --------------------------------------------------------- */
-typedef struct { Values weight, index, offsets, samples; int64_t mode, padding, width; } Bags;
+/* ---- bags of embeddings: mode 0 sum, 1 mean, 2 maximum ----------------------------------------- */
+typedef struct {
+    Values weight, index, offsets, samples;
+    int64_t mode, padding, width;
+} Bags;
 
 static void one_bag(const Bags *b, int64_t from, int64_t to, double *row, double *size, double *places) {
     int64_t n = 0;
@@ -82,11 +88,14 @@ static void one_bag(const Bags *b, int64_t from, int64_t to, double *row, double
     *size = (double)n;
 }
 
-/* weight, indices, offsets, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx, output, offset2bag,
- * bagSize, maxIndices */
+/* weight, indices, offsets, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx, output,
+ * offset2bag, bagSize, maxIndices */
 int run_embedding_bag(Executor *e) {
-    Bags b = {.weight = values_of(e->args[0].t), .index = values_of(e->args[1].t), .offsets = values_of(e->args[2].t),
-              .mode = e->args[4].i, .padding = e->args[8].i};
+    Bags b = {.weight = values_of(e->args[0].t),
+              .index = values_of(e->args[1].t),
+              .offsets = values_of(e->args[2].t),
+              .mode = e->args[4].i,
+              .padding = e->args[8].i};
     if (e->args[6].t != NULL && e->args[6].t->numel > 0) b.samples = values_of(e->args[6].t);
     b.width = b.weight.t->shape[1];
     Values out = values_for(e->args[9].t), owner = values_for(e->args[10].t), sizes = values_for(e->args[11].t);
@@ -115,8 +124,11 @@ int run_embedding_bag(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- attention: operands in a layout of batch (B), heads (N), sequence (S), head size (D), heads and size together (H) ---- */
-typedef struct { int64_t batch, heads, length, size, strides[4]; } Layout; /* strides of B, N, S, D in the dense operand */
+/* ---- attention: operands in a layout of batch (B), heads (N), sequence (S), head size (D), heads and size together
+ * (H) ---- */
+typedef struct {
+    int64_t batch, heads, length, size, strides[4];
+} Layout; /* strides of B, N, S, D in the dense operand */
 
 static bool layout_of(const Tensor *t, const char *text, int64_t heads, Layout *l) {
     *l = (Layout){1, heads, 1, 1, {0}};
@@ -124,12 +136,28 @@ static bool layout_of(const Tensor *t, const char *text, int64_t heads, Layout *
     int64_t stride = 1;
     for (int i = t->ndim - 1; i >= 0; i--) {
         switch (text[i]) {
-            case 'B': l->batch = t->shape[i]; l->strides[0] = stride; break;
-            case 'N': l->heads = t->shape[i]; l->strides[1] = stride; break;
-            case 'S': l->length = t->shape[i]; l->strides[2] = stride; break;
-            case 'D': l->size = t->shape[i]; l->strides[3] = stride; break;
-            case 'H': l->size = t->shape[i] / heads; l->strides[3] = stride; l->strides[1] = stride * l->size; break;
-            default: return false;
+        case 'B':
+            l->batch = t->shape[i];
+            l->strides[0] = stride;
+            break;
+        case 'N':
+            l->heads = t->shape[i];
+            l->strides[1] = stride;
+            break;
+        case 'S':
+            l->length = t->shape[i];
+            l->strides[2] = stride;
+            break;
+        case 'D':
+            l->size = t->shape[i];
+            l->strides[3] = stride;
+            break;
+        case 'H':
+            l->size = t->shape[i] / heads;
+            l->strides[3] = stride;
+            l->strides[1] = stride * l->size;
+            break;
+        default: return false;
         }
         stride *= t->shape[i];
     }
@@ -146,15 +174,22 @@ int check_attention(Executor *e) {
     }
     if (options[1].d < 1 && e->args[backward ? 5 : 4].t != NULL)
         return nn_fail(e, "dropout inside attention is not modelled by the simulator");
-    if (options[7].i < 0 || options[7].i > 4) return nn_fail(e, "sparse mode %lld is not modelled", (long long)options[7].i);
+    if (options[7].i < 0 || options[7].i > 4)
+        return nn_fail(e, "sparse mode %lld is not modelled", (long long)options[7].i);
     return ACL_OK;
 }
 
-typedef struct { Values q, k, v, bias, mask; Layout lq, lk, lv; const Arg *options; } Attention;
+typedef struct {
+    Values q, k, v, bias, mask;
+    Layout lq, lk, lv;
+    const Arg *options;
+} Attention;
 
 static Attention attention_of(const Executor *e, bool backward) {
     int extra = backward ? 4 : 3; /* where pse stands */
-    Attention a = {.q = values_of(e->args[0].t), .k = values_of(e->args[1].t), .v = values_of(e->args[2].t),
+    Attention a = {.q = values_of(e->args[0].t),
+                   .k = values_of(e->args[1].t),
+                   .v = values_of(e->args[2].t),
                    .options = e->args + (backward ? 13 : 8)};
     if (e->args[extra].t != NULL) a.bias = values_of(e->args[extra].t);
     if (e->args[extra + 3].t != NULL) a.mask = values_of(e->args[extra + 3].t);
@@ -244,8 +279,8 @@ int run_attention(Executor *e) { /* outputs: maxima, sums, (unused), attention *
     return ACL_OK;
 }
 
-static void row_backward(const Attention *a, const Values *dy, int64_t b, int64_t n, int64_t i, const double *p, double *dp,
-                         Values *grads) {
+static void row_backward(const Attention *a, const Values *dy, int64_t b, int64_t n, int64_t i, const double *p,
+                         double *dp, Values *grads) {
     int64_t kn = n * a->lk.heads / a->lq.heads;
     double mean = 0;
     for (int64_t j = 0; j < a->lk.length; j++) {
@@ -273,7 +308,8 @@ int run_attention_backward(Executor *e) { /* outputs: gradients of query, key, v
         grads[k] = values_for(e->args[21 + k].t);
         for (int64_t i = 0; i < grads[k].t->numel; i++) grads[k].v[i] = 0;
     }
-    double *p = malloc((size_t)(a.lk.length + 1) * sizeof *p), *dp = malloc((size_t)(a.lk.length + 1) * sizeof *dp), high, sum;
+    double *p = malloc((size_t)(a.lk.length + 1) * sizeof *p), *dp = malloc((size_t)(a.lk.length + 1) * sizeof *dp),
+           high, sum;
     for (int64_t row = 0; row < a.lq.batch * a.lq.heads * a.lq.length; row++) {
         int64_t i = row % a.lq.length, n = row / a.lq.length % a.lq.heads, b = row / a.lq.length / a.lq.heads;
         row_of(&a, b, n, i, p, &high, &sum);

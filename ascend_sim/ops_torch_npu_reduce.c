@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- one result per group of elements: dims say what is reduced, none means all -------------------------------- */
+/* ---- one result per group of elements: dims say what is reduced, none means all ---------------- */
 static void mark_dims(const Tensor *in, const int64_t *dims, uint64_t n, bool *reduced) {
     for (int d = 0; d < in->ndim; d++) reduced[d] = n == 0;
     for (uint64_t k = 0; k < n; k++) {
@@ -12,13 +12,13 @@ static void mark_dims(const Tensor *in, const int64_t *dims, uint64_t n, bool *r
     }
 }
 
-static int64_t group_of(const Tensor *in, const bool *reduced, int64_t at) { /* place in the dense result */
+static int64_t group_of(const Tensor *in, const bool *reduced, int64_t at) { /* index in the dense result */
     int64_t group = 0, scale = 1;
     for (int d = in->ndim - 1; d >= 0; d--) {
-        int64_t place = at % in->shape[d];
+        int64_t index = at % in->shape[d];
         at /= in->shape[d];
         if (reduced[d]) continue;
-        group += place * scale;
+        group += index * scale;
         scale *= in->shape[d];
     }
     return group;
@@ -27,12 +27,12 @@ static int64_t group_of(const Tensor *in, const bool *reduced, int64_t at) { /* 
 static void fold(int kind, double order, double x, double high, double *total) {
     double a = fabs(x);
     switch (kind) {
-        case CLIENT_NORM:
-            if (isinf(order)) *total = order > 0 ? (a > *total ? a : *total) : (a < *total ? a : *total);
-            else *total += order == 0 ? a != 0 : order == 1 ? a : order == 2 ? a * a : pow(a, order);
-            break;
-        case CLIENT_LOG_SUM_EXP: *total += isinf(high) ? 0 : exp(x - high); break;
-        default: *total += x != x ? 0 : x; break;
+    case CLIENT_NORM:
+        if (isinf(order)) *total = order > 0 ? (a > *total ? a : *total) : (a < *total ? a : *total);
+        else *total += order == 0 ? a != 0 : order == 1 ? a : order == 2 ? a * a : pow(a, order);
+        break;
+    case CLIENT_LOG_SUM_EXP: *total += isinf(high) ? 0 : exp(x - high); break;
+    default: *total += x != x ? 0 : x; break;
     }
 }
 
@@ -83,8 +83,10 @@ int run_client_reduce(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- along one dimension --------------------------------------------------------------------------------------- */
-typedef struct { int64_t outer, length, inner; } Lanes;
+/* ---- along one dimension ----------------------------------------------------------------------- */
+typedef struct {
+    int64_t outer, length, inner;
+} Lanes;
 
 static Lanes lanes_of(const Tensor *t, int64_t dim) {
     Lanes l = {1, 1, 1};
@@ -93,17 +95,18 @@ static Lanes lanes_of(const Tensor *t, int64_t dim) {
     return l;
 }
 
-int run_cumulative_extreme(Executor *e) { /* self, dim, values, indices; variant 1: maximum; ties take the later place */
+int run_cumulative_extreme(
+    Executor *e) { /* self, dim, values, indices; variant 1: maximum; ties take the later index */
     Values x = values_of(e->args[0].t), out = values_for(e->args[2].t), at = values_for(e->args[3].t);
     Lanes l = lanes_of(x.t, e->args[1].i);
     for (int64_t lane = 0; lane < l.outer * l.inner; lane++) {
-        int64_t base = lane / l.inner * l.length * l.inner + lane % l.inner, best = base, place = 0;
+        int64_t base = lane / l.inner * l.length * l.inner + lane % l.inner, best = base, index = 0;
         for (int64_t k = 0; k < l.length; k++) {
             int64_t i = base + k * l.inner;
             double a = x.v[i], b = x.v[best];
-            if (a != a || (b == b && (e->op->variant ? a >= b : a <= b))) best = i, place = k;
+            if (a != a || (b == b && (e->op->variant ? a >= b : a <= b))) best = i, index = k;
             out.v[i] = x.v[best];
-            at.v[i] = (double)place;
+            at.v[i] = (double)index;
         }
     }
     values_free(&x);
@@ -112,16 +115,19 @@ int run_cumulative_extreme(Executor *e) { /* self, dim, values, indices; variant
     return ACL_OK;
 }
 
-typedef struct { double value; int64_t place; } Ranked;
+typedef struct {
+    double value;
+    int64_t index;
+} Ranked;
 
-static int by_value(const void *a, const void *b) { /* not-a-numbers last, ties by place */
+static int by_value(const void *a, const void *b) { /* not-a-numbers last, ties by index */
     const Ranked *x = a, *y = b;
     if (x->value != x->value || y->value != y->value) {
         int order = (x->value != x->value) - (y->value != y->value);
-        return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+        return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
     }
     if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
+    return (x->index > y->index) - (x->index < y->index);
 }
 
 /* Median: self, out; MedianDim: self, dim, keepDim, values, indices; Kthvalue: self, k, dim, keepdim, ... */
@@ -129,7 +135,8 @@ int run_median(Executor *e) {
     int kind = e->op->variant;
     Values x = values_of(e->args[0].t), out = values_for(e->args[kind == CLIENT_MEDIAN_ALL ? 1 : e->argc - 2].t);
     Values at = values_for(e->args[e->argc - 1].t);
-    Lanes l = kind == CLIENT_MEDIAN_ALL ? (Lanes){1, x.t->numel, 1} : lanes_of(x.t, e->args[kind == CLIENT_KTHVALUE ? 2 : 1].i);
+    Lanes l = kind == CLIENT_MEDIAN_ALL ? (Lanes){1, x.t->numel, 1}
+                                        : lanes_of(x.t, e->args[kind == CLIENT_KTHVALUE ? 2 : 1].i);
     Ranked *ranked = malloc((size_t)(l.length + 1) * sizeof *ranked);
     for (int64_t lane = 0; lane < l.outer * l.inner && l.length > 0; lane++) {
         int64_t base = lane / l.inner * l.length * l.inner + lane % l.inner;
@@ -138,7 +145,7 @@ int run_median(Executor *e) {
         int64_t rank = kind == CLIENT_KTHVALUE ? e->args[1].i - 1 : (l.length - 1) / 2;
         if (kind != CLIENT_KTHVALUE && ranked[l.length - 1].value != ranked[l.length - 1].value) rank = l.length - 1;
         out.v[lane] = ranked[rank].value;
-        if (kind != CLIENT_MEDIAN_ALL) at.v[lane] = (double)ranked[rank].place;
+        if (kind != CLIENT_MEDIAN_ALL) at.v[lane] = (double)ranked[rank].index;
     }
     free(ranked);
     values_free(&x);
@@ -177,7 +184,7 @@ int run_trace(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- counts ---------------------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------------------ */
 int run_bincount(Executor *e) { /* self, weights, minlength, out */
     Values x = values_of(e->args[0].t), out = values_for(e->args[3].t), weights = {0};
     if (e->args[1].t != NULL) weights = values_of(e->args[1].t);
@@ -198,7 +205,8 @@ int run_histc(Executor *e) { /* self, bins, min, max, out */
     int64_t bins = e->args[1].i;
     if (low == high && x.t->numel > 0) {
         low = high = x.v[0];
-        for (int64_t i = 1; i < x.t->numel; i++) low = x.v[i] < low ? x.v[i] : low, high = x.v[i] > high ? x.v[i] : high;
+        for (int64_t i = 1; i < x.t->numel; i++)
+            low = x.v[i] < low ? x.v[i] : low, high = x.v[i] > high ? x.v[i] : high;
     }
     if (low == high) low -= 1, high += 1;
     for (int64_t k = 0; k < bins; k++) out.v[k] = 0;
@@ -212,7 +220,7 @@ int run_histc(Executor *e) { /* self, bins, min, max, out */
     return ACL_OK;
 }
 
-/* ---- distinct values: outputs have room for all elements, the client's tensors learn their shapes -------------- */
+/* ---- distinct values: outputs have room for all elements, the client's tensors learn their shapes ---- */
 int check_unique(Executor *e) { /* self, sorted or inverse, inverse or counts, counts or dim, values, inverse, counts */
     if (e->op->variant == 1 && e->args[0].t->ndim > 1 && e->args[3].i >= 0 && e->args[3].i < e->args[0].t->ndim) {
         return nn_fail(e, "a dimension is not modelled by the simulator");
@@ -239,7 +247,7 @@ int run_unique(Executor *e) { /* variant 1: only neighbours are compared */
             if (with_counts) counts.v[found] = 0;
             found++;
         }
-        if (with_inverse) inverse.v[ranked[i].place] = (double)(found - 1);
+        if (with_inverse) inverse.v[ranked[i].index] = (double)(found - 1);
         if (with_counts) counts.v[found - 1] += 1;
     }
     for (int64_t i = found; i < out.t->numel; i++) out.v[i] = 0;

@@ -23,7 +23,9 @@ typedef struct { /* one direction of one layer */
     double *kept[MAX_KEPT];
 } Pass;
 
-typedef struct { double *x, *weight_x, *weight_h, *bias_x, *bias_h, *h, *c; } Grads; /* h, c: of the state, [batch, hidden] */
+typedef struct {
+    double *x, *weight_x, *weight_h, *bias_x, *bias_h, *h, *c;
+} Grads; /* h, c: of the state, [batch, hidden] */
 
 static inline int64_t row_of(const Net *net, int64_t step, int64_t b) {
     return net->batch_first ? b * net->steps + step : net->starts[step] + b;

@@ -4,7 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-typedef struct { PoolItem pool; Device *device; } Context;
+typedef struct {
+    PoolItem pool;
+    Device *device;
+} Context;
 
 static Pool contexts = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Context), .tag = 0x43};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,7 +46,7 @@ int current_device(Device **out) {
     return ACL_OK;
 }
 
-/* ---- device errors ------------------------------------------------------------------------------------------------------ */
+/* ---- device errors ----------------------------------------------------------------------------- */
 int device_status(Device *device) {
     int code = atomic_load(&device->error);
     if (code == 0) return ACL_OK;
@@ -76,7 +79,7 @@ API void simClearDeviceError(int32_t device) {
     if (device >= 0 && device < MAX_DEVICES) atomic_store(&devices[device].error, 0);
 }
 
-/* ---- initialisation ------------------------------------------------------------------------------------------------------ */
+/* ---- initialisation ---------------------------------------------------------------------------- */
 API int32_t aclInit(const char *config_path) {
     (void)config_path;
     if (runtime_usable() != 0) return runtime_usable();
@@ -114,7 +117,7 @@ API const char *aclrtGetSocName(void) { return config()->soc.name; }
 
 API int32_t simIsSimulator(void) { return 1; }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------------------- */
 static int make_ready(Device *device) {
     int code = ACL_OK;
     pthread_mutex_lock(&lock);
@@ -206,10 +209,10 @@ API int32_t aclGetDeviceCapability(uint32_t id, int32_t what, int64_t *value) {
     if (code != 0) return code;
     const SocProfile *soc = &config()->soc;
     switch (what) {
-        case 0: *value = soc->cores; return ACL_OK;
-        case 1: *value = soc->vector_cores; return ACL_OK;
-        case 2: *value = (int64_t)192 << 20; return ACL_OK;
-        default: return fail(RT_FEATURE_UNSUPPORTED, "aclGetDeviceCapability: %d is not modelled", what);
+    case 0: *value = soc->cores; return ACL_OK;
+    case 1: *value = soc->vector_cores; return ACL_OK;
+    case 2: *value = (int64_t)192 << 20; return ACL_OK;
+    default: return fail(RT_FEATURE_UNSUPPORTED, "aclGetDeviceCapability: %d is not modelled", what);
     }
 }
 
@@ -221,14 +224,15 @@ API int32_t aclrtGetDeviceInfo(uint32_t id, int32_t attribute, int64_t *value) {
     if (code != 0) return code;
     const SocProfile *soc = &config()->soc;
     switch (attribute) {
-        case ATTR_AICPU_CORES: *value = 6; return ACL_OK;
-        case ATTR_AICORE_CORES: case ATTR_CUBE_CORES: *value = soc->cores; return ACL_OK;
-        case ATTR_VECTOR_CORES: *value = soc->vector_cores; return ACL_OK;
-        default: *value = 0; return ACL_OK;
+    case ATTR_AICPU_CORES: *value = 6; return ACL_OK;
+    case ATTR_AICORE_CORES:
+    case ATTR_CUBE_CORES: *value = soc->cores; return ACL_OK;
+    case ATTR_VECTOR_CORES: *value = soc->vector_cores; return ACL_OK;
+    default: *value = 0; return ACL_OK;
     }
 }
 
-/* ---- contexts -------------------------------------------------------------------------------------------------------------- */
+/* ---- contexts ---------------------------------------------------------------------------------- */
 API int32_t aclrtCreateContext(void **handle, int32_t id) {
     REQUIRE(handle);
     int code = aclrtSetDevice(id);

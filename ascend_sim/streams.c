@@ -5,7 +5,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 30000 /* how long an idle worker looks for work before it sleeps: waking it costs the host far more than a launch */
+#define PATIENCE_NS                                                                                                    \
+    30000 /* how long an idle worker looks for work before it sleeps: waking it costs the host far more than a launch  \
+           */
 
 static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Stream), .tag = 0x53};
 static _Atomic int next_id;
@@ -230,7 +232,7 @@ void streams_close_device(Device *device) {
     }
 }
 
-/* ---- exported --------------------------------------------------------------------------------------------------------- */
+/* ---- exported ---------------------------------------------------------------------------------- */
 API int32_t aclrtCreateStreamWithConfig(void **stream, uint32_t priority, uint32_t flag) {
     REQUIRE(stream);
     *stream = NULL;
@@ -345,7 +347,7 @@ API int32_t aclrtLaunchHostFunc(void *handle, void (*fn)(void *), void *argument
     return stream_submit(stream, task);
 }
 
-/* ---- test symbols: stop a stream before its next task, without sleeping ---------------------------------------------- */
+/* ---- test symbols: stop a stream before its next task, without sleeping ------------------------ */
 static int hold(void *handle, bool held) {
     Stream *stream = NULL;
     int code = stream_of(handle, &stream);

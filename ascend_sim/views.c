@@ -80,35 +80,37 @@ View view_as(const Tensor *t, const int64_t *shape, int ndim) {
 
 View view_of(const Tensor *t) { return view_as(t, t->shape, t->ndim); }
 
-/* ---- conversion of one strided run --------------------------------------------------------------------------------------- */
+/* ---- conversion of one strided run ------------------------------------------------------------- */
 #define SAME(x) (x)
 #define TO_BOOL(x) ((x) != 0)
-#define LOOP_IN(S, To, FROM)                                                                                         \
-    do {                                                                                                             \
-        const S *s = (const S *)source;                                                                              \
-        To *d = destination;                                                                                         \
-        if (stride == 1) for (int64_t i = 0; i < n; i++) d[i] = (To)FROM(s[i]);                                      \
-        else for (int64_t i = 0; i < n; i++) d[i] = (To)FROM(s[i * stride]);                                         \
+#define LOOP_IN(S, To, FROM)                                                                                           \
+    do {                                                                                                               \
+        const S *s = (const S *)source;                                                                                \
+        To *d = destination;                                                                                           \
+        if (stride == 1)                                                                                               \
+            for (int64_t i = 0; i < n; i++) d[i] = (To)FROM(s[i]);                                                     \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++) d[i] = (To)FROM(s[i * stride]);                                            \
     } while (0)
-#define LOAD_CASES(To)                                                                                               \
-    switch (dtype) {                                                                                                 \
-        case DT_FLOAT: LOOP_IN(float, To, SAME); break;                                                              \
-        case DT_FLOAT16: LOOP_IN(uint16_t, To, half_to_float); break;                                                \
-        case DT_BF16: LOOP_IN(uint16_t, To, bf16_to_float); break;                                                   \
-        case DT_DOUBLE: LOOP_IN(double, To, SAME); break;                                                            \
-        case DT_INT8: LOOP_IN(int8_t, To, SAME); break;                                                              \
-        case DT_INT16: LOOP_IN(int16_t, To, SAME); break;                                                            \
-        case DT_INT32: LOOP_IN(int32_t, To, SAME); break;                                                            \
-        case DT_INT64: LOOP_IN(int64_t, To, SAME); break;                                                            \
-        case DT_UINT8: LOOP_IN(uint8_t, To, SAME); break;                                                            \
-        default: LOOP_IN(uint8_t, To, TO_BOOL); break;                                                               \
+#define LOAD_CASES(To)                                                                                                 \
+    switch (dtype) {                                                                                                   \
+    case DT_FLOAT: LOOP_IN(float, To, SAME); break;                                                                    \
+    case DT_FLOAT16: LOOP_IN(uint16_t, To, half_to_float); break;                                                      \
+    case DT_BF16: LOOP_IN(uint16_t, To, bf16_to_float); break;                                                         \
+    case DT_DOUBLE: LOOP_IN(double, To, SAME); break;                                                                  \
+    case DT_INT8: LOOP_IN(int8_t, To, SAME); break;                                                                    \
+    case DT_INT16: LOOP_IN(int16_t, To, SAME); break;                                                                  \
+    case DT_INT32: LOOP_IN(int32_t, To, SAME); break;                                                                  \
+    case DT_INT64: LOOP_IN(int64_t, To, SAME); break;                                                                  \
+    case DT_UINT8: LOOP_IN(uint8_t, To, SAME); break;                                                                  \
+    default: LOOP_IN(uint8_t, To, TO_BOOL); break;                                                                     \
     }
 
 static void load_run(const char *source, int64_t stride, int dtype, ComputeType ct, void *destination, int64_t n) {
     switch (ct) {
-        case CT_F32: LOAD_CASES(float) break;
-        case CT_F64: LOAD_CASES(double) break;
-        case CT_I64: LOAD_CASES(int64_t) break;
+    case CT_F32: LOAD_CASES(float) break;
+    case CT_F64: LOAD_CASES(double) break;
+    case CT_I64: LOAD_CASES(int64_t) break;
     }
 }
 
@@ -116,38 +118,42 @@ static void load_run(const char *source, int64_t stride, int dtype, ComputeType 
 #define BF16_OF(x) float_to_bf16((float)(x))
 /* Out of range conversions are made by way of int64, as the hardware truncates and C leaves it undefined. */
 #define INT_OF(x) ((int64_t)(x))
-#define LOOP_OUT(D, From, TO)                                                                                        \
-    do {                                                                                                             \
-        const From *s = source;                                                                                      \
-        D *d = (D *)destination;                                                                                     \
-        if (stride == 1) for (int64_t i = 0; i < n; i++) d[i] = (D)TO(s[i]);                                         \
-        else for (int64_t i = 0; i < n; i++) d[i * stride] = (D)TO(s[i]);                                            \
+#define LOOP_OUT(D, From, TO)                                                                                          \
+    do {                                                                                                               \
+        const From *s = source;                                                                                        \
+        D *d = (D *)destination;                                                                                       \
+        if (stride == 1)                                                                                               \
+            for (int64_t i = 0; i < n; i++) d[i] = (D)TO(s[i]);                                                        \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++) d[i * stride] = (D)TO(s[i]);                                               \
     } while (0)
-#define STORE_CASES(From)                                                                                            \
-    switch (dtype) {                                                                                                 \
-        case DT_FLOAT: LOOP_OUT(float, From, SAME); break;                                                           \
-        case DT_FLOAT16: LOOP_OUT(uint16_t, From, HALF_OF); break;                                                   \
-        case DT_BF16: LOOP_OUT(uint16_t, From, BF16_OF); break;                                                      \
-        case DT_DOUBLE: LOOP_OUT(double, From, SAME); break;                                                         \
-        case DT_INT8: LOOP_OUT(int8_t, From, INT_OF); break;                                                         \
-        case DT_INT16: LOOP_OUT(int16_t, From, INT_OF); break;                                                       \
-        case DT_INT32: LOOP_OUT(int32_t, From, INT_OF); break;                                                       \
-        case DT_INT64: LOOP_OUT(int64_t, From, INT_OF); break;                                                       \
-        case DT_UINT8: LOOP_OUT(uint8_t, From, INT_OF); break;                                                       \
-        default: LOOP_OUT(uint8_t, From, TO_BOOL); break;                                                            \
+#define STORE_CASES(From)                                                                                              \
+    switch (dtype) {                                                                                                   \
+    case DT_FLOAT: LOOP_OUT(float, From, SAME); break;                                                                 \
+    case DT_FLOAT16: LOOP_OUT(uint16_t, From, HALF_OF); break;                                                         \
+    case DT_BF16: LOOP_OUT(uint16_t, From, BF16_OF); break;                                                            \
+    case DT_DOUBLE: LOOP_OUT(double, From, SAME); break;                                                               \
+    case DT_INT8: LOOP_OUT(int8_t, From, INT_OF); break;                                                               \
+    case DT_INT16: LOOP_OUT(int16_t, From, INT_OF); break;                                                             \
+    case DT_INT32: LOOP_OUT(int32_t, From, INT_OF); break;                                                             \
+    case DT_INT64: LOOP_OUT(int64_t, From, INT_OF); break;                                                             \
+    case DT_UINT8: LOOP_OUT(uint8_t, From, INT_OF); break;                                                             \
+    default: LOOP_OUT(uint8_t, From, TO_BOOL); break;                                                                  \
     }
 
-__attribute__((no_sanitize("undefined")))
-static void store_run(char *destination, int64_t stride, int dtype, ComputeType ct, const void *source, int64_t n) {
+__attribute__((no_sanitize("undefined"))) static void store_run(char *destination, int64_t stride, int dtype,
+                                                                ComputeType ct, const void *source, int64_t n) {
     switch (ct) {
-        case CT_F32: STORE_CASES(float) break;
-        case CT_F64: STORE_CASES(double) break;
-        case CT_I64: STORE_CASES(int64_t) break;
+    case CT_F32: STORE_CASES(float) break;
+    case CT_F64: STORE_CASES(double) break;
+    case CT_I64: STORE_CASES(int64_t) break;
     }
 }
 
-/* ---- chunks --------------------------------------------------------------------------------------------------------------- */
-typedef struct { int64_t index[MAX_DIMS], offset; } Cursor;
+/* ---- chunks ------------------------------------------------------------------------------------ */
+typedef struct {
+    int64_t index[MAX_DIMS], offset;
+} Cursor;
 
 static Cursor seek(const View *v, int64_t position) {
     Cursor c = {.offset = 0};
@@ -214,7 +220,7 @@ void view_store(const View *v, int64_t start, int64_t n, ComputeType ct, const v
     }
 }
 
-/* ---- whole operands --------------------------------------------------------------------------------------------------------- */
+/* ---- whole operands ---------------------------------------------------------------------------- */
 void *dense(const Tensor *t, ComputeType ct, void **owned) {
     *owned = NULL;
     if (t->numel == 0) return NULL;

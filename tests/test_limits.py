@@ -20,7 +20,8 @@ def sources() -> dict[str, str]:
 
 def native_sources() -> dict[str, int]:
     """The count of lines of every C file."""
-    found = [path for pattern in ("*.c", "*.h", "*.inc") for path in (ROOT / "src").rglob(pattern)]
+    patterns, folders = ("*.c", "*.h", "*.inc"), ("src", "ascend_sim")
+    found = [path for folder in folders for pattern in patterns for path in (ROOT / folder).rglob(pattern)]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in found}
 
 

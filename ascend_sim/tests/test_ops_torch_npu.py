@@ -158,12 +158,12 @@ def test_attention_and_its_gradient(sim: Sim, causal: bool) -> None:
     )
     step = np.float64(1e-4)
     direction = normal(q.shape, 9).astype(np.float64)
-    for place, found in enumerate(grads):
+    for axis, found in enumerate(grads):
         wide = [a.astype(np.float64) for a in (q, k, v)]
         ends = []
         for sign in (1, -1):
             moved = list(wide)
-            moved[place] = wide[place] + sign * step * direction
+            moved[axis] = wide[axis] + sign * step * direction
             ends.append((attention(*moved, causal) * dy).sum())
         assert (found.read() * direction).sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-3, abs=1e-4)
 

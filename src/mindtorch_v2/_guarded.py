@@ -1,4 +1,4 @@
-"""Methods that leave nothing half done behind, whatever ends them."""
+"""Methods that leave nothing half done, whatever ends them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The memory itself has the identity. What numpy allocates while memory is watched carries its block id with it
 (`allocator.c`). All other memory (from before, another library's, a device's, or where there is no native core) is
-known by the array that owns it, which every view keeps alive: a weak reference to it tells when the memory is gone.
+known by the array that owns it, which every view keeps alive: a weak reference to it tells when the memory is released.
 So however tensors share it, a block begins and ends once.
 """
 
@@ -35,7 +35,7 @@ else:
 
 # --- blocks
 class Block(weakref.ref[np.ndarray]):
-    """Memory that is watched: it lives as long as the array that owns it, and is reported when that is gone.
+    """Memory that is watched: it lives as long as the array that owns it, and is reported when that is deleted.
 
     `block_id` is unique in the process, whereas addresses are used again. `noted_in` is the recording that knows of
     it.
@@ -133,7 +133,7 @@ def taken(tensor: Any) -> Any:
 def watch_array(
     array: np.ndarray, device_type: str = "cpu", device_index: int = 0, observer: _observer.Observer | None = None
 ) -> None:
-    """Reports the memory behind an array to the observer (by default the active one) unless it knows it."""
+    """Reports the memory of an array to the observer (by default the active one) unless it knows it."""
     root = root_array(array)
     observer = _observer.active if observer is None else observer
     if not root.nbytes or observer is None or (native is not None and native.watch_owner(root)) or is_part(root):
@@ -154,8 +154,8 @@ def root_array(array: np.ndarray) -> np.ndarray:
 
 def _whole(root: np.ndarray) -> np.ndarray:
     """The array that a root is a window of, where numpy's `as_strided` stands between them; else the root itself."""
-    behind = getattr(root.base, "base", None) if root.base is not None else None
-    return root_array(behind) if isinstance(behind, np.ndarray) else root
+    viewed = getattr(root.base, "base", None) if root.base is not None else None
+    return root_array(viewed) if isinstance(viewed, np.ndarray) else root
 
 
 def restride(array: np.ndarray, shape: Sequence[int], strides: Sequence[int], dtype: Any = None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""`torch.storage`: the memory behind tensors, as bytes and as elements of one type."""
+"""`torch.storage`: the memory of tensors, as bytes and as elements of one type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 class TypedStorage:
-    """The memory behind a tensor and its views, as elements of the tensor's type.
+    """The memory of a tensor and its views, as elements of the tensor's type.
 
     >>> torch.FloatStorage([1., 2.]).tolist()
     [1.0, 2.0]

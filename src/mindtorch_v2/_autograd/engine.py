@@ -222,7 +222,7 @@ class Pass:
             self.note_arrival(edge)
 
     def capture(self, node: Node, g: Any) -> bool:
-        """Takes wanted gradients of this node's outputs; True if nothing behind the node is wanted."""
+        """Takes wanted gradients of this node's outputs; True if no node that it leads to is wanted."""
         found = False
         for nr in range(1 if node.specs is None else len(node.specs)):
             where = self.captures.get((node, nr))

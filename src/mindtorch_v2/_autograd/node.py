@@ -251,7 +251,7 @@ def _output_again(node: Node, alias: Tensor, name: str) -> Tensor:
 
 
 def function_name(node: Node) -> str:
-    """What errors call the function behind a node: `Exp` for ExpBackward0."""
+    """What errors call the function that a node differentiates: `Exp` for ExpBackward0."""
     return node.name().partition("Backward")[0]
 
 

@@ -89,7 +89,7 @@ default_generator = Generator()
 
 
 def stream_of(generator: Generator | None) -> CPUGenerator:
-    """The numbers behind a generator argument; None means the default generator."""
+    """The random numbers of a generator argument; None means the default generator."""
     if generator is None:
         return default_generator._stream
     if generator._device.type != "cpu":

@@ -207,7 +207,7 @@ def publish(call: Any, op: Op, form: str) -> None:
 
 
 def make_call(op: Op, form: str) -> Any:
-    """The call function of an op: in C where there is a native core, with the Python function behind it."""
+    """The call function of an op: in C where there is a native core, with the Python function as its fallback."""
     signature = Signature(plan_of(op), form)
     prepare(op)
     function = signature.function()

@@ -1,7 +1,7 @@
 """Call plans as the native core executes them: `native_call` translates a plan for `_native/core/call_type.c`, and
 nothing else.
 
-The Python function stays behind the native call for what C hands on, and is called directly without the native core.
+The Python function is the fallback for calls that C hands on, and is called directly without the native core.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _steps(steps: Steps) -> tuple[Any, ...]:
         steps.fewer,
         steps.first,
         steps.rank,
-        steps.shows_result,
+        steps.lists_result,
         steps.expand,
         steps.format,
     )

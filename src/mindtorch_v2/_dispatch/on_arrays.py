@@ -1,4 +1,4 @@
-"""The CPU kernel of an op on the tensors' arrays as they are, where nothing is to be cast and no step is to be shown.
+"""The CPU kernel of an op on the tensors' arrays as they are, where nothing is to be cast and no step is to be listed.
 
 This is what the native executor does in `_native/core/call.c` (`takes_arrays`, `run_on_arrays`); everything else is
 left to the general kernel on tensors.

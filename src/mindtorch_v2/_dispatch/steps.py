@@ -33,7 +33,7 @@ class Steps:
     """The steps of one op, for both executors (`run_steps` here, `_native/core/call_steps.c`)."""
 
     kind: StepsKind
-    op: Op | None = None  # the step; of a product what resolves operands, if that is shown
+    op: Op | None = None  # the step; of a product what resolves operands, if a profile lists that
     name: str = ""
     constants: tuple[Any, ...] = ()
     # INSIDE: of a first argument with `constants`; with more there is no step. -1: any number
@@ -41,7 +41,7 @@ class Steps:
     fewer: tuple[Any, ...] = ()  # the constants for a first argument with fewer dimensions
     first: int = 0  # PRODUCT: position of the first operand
     rank: int = 2  # PRODUCT: dimensions of the operands
-    shows_result: bool = False  # PRODUCT: a result of contiguous operands is resolved as well
+    lists_result: bool = False  # PRODUCT: a result of contiguous operands is resolved as well
     expand: Op | None = None  # PRODUCT: what brings the added tensor to the result's shape
     format: Any = None  # COPY: the memory format for which the ops in `fewer` allocate
 
@@ -57,12 +57,12 @@ def node_inside(name: str) -> Steps:
 
 
 def product_steps(
-    resolve: Op | None, first: int = 0, rank: int = 2, shows_result: bool = False, expand: Op | None = None
+    resolve: Op | None, first: int = 0, rank: int = 2, lists_result: bool = False, expand: Op | None = None
 ) -> Steps:
     """Of a matrix product: its operands (from argument `first` on) are resolved before it; what is added is
     expanded.
     """
-    return Steps(StepsKind.PRODUCT, resolve, first=first, rank=rank, shows_result=shows_result, expand=expand)
+    return Steps(StepsKind.PRODUCT, resolve, first=first, rank=rank, lists_result=lists_result, expand=expand)
 
 
 def copy_steps(copy: Op, allocating: tuple[Op, ...], formatted: tuple[Op, ...], format: Any) -> Steps:
@@ -135,4 +135,4 @@ def _run_product(
     given[first], given[first + 1] = resolve(a), resolve(b)
     out = kernel(*given)
     by_rows = a._array.flags.c_contiguous and b._array.flags.c_contiguous
-    return resolve(out) if steps.shows_result and by_rows else out
+    return resolve(out) if steps.lists_result and by_rows else out

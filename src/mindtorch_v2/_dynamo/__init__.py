@@ -1,4 +1,4 @@
-"""`torch._dynamo`: the compiler behind `torch.compile`. Programs run eagerly here, so marks are accepted and do
+"""`torch._dynamo`: the compiler of `torch.compile`. Programs run eagerly here, so marks are accepted and do
 nothing; what would need a graph raises.
 """
 

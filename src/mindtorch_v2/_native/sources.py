@@ -48,5 +48,5 @@ def is_stale(module_path: str, described: str | None, folder: str = FOLDER) -> b
             return False
         return description(names, folder) != described  # a file that was only touched, or changed and changed back
     except FileNotFoundError:
-        # Nothing to compare with in an installed wheel; in a checkout a file is gone.
+        # Nothing to compare with in an installed wheel; in a checkout a file was deleted.
         return any(os.path.exists(os.path.join(folder, name)) for name in names)

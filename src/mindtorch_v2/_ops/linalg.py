@@ -95,8 +95,8 @@ def _trilinear(
 ) -> Spec:
     sizes: dict[int, int] = {}
     rank = i1.dim() + len(expand1)
-    for t, gone in ((i1, expand1), (i2, expand2), (i3, expand3)):
-        sizes.update(zip((d for d in range(rank) if d not in gone), t.shape))
+    for t, inserted in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        sizes.update(zip((d for d in range(rank) if d not in inserted), t.shape))
     return Spec(tuple(sizes[d] for d in range(rank) if d not in sumdim), i1.dtype)
 
 

@@ -41,7 +41,7 @@ def _output_size(n: int, kernel: int, stride: int, padding: int, dilation: int, 
         )
     out = (n + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
     if ceil_mode and (out - 1) * stride >= n + padding:
-        out -= 1  # the last window would start in the padding behind the image
+        out -= 1  # the last window would start in the padding after the image
     return out
 
 

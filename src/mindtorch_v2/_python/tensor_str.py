@@ -196,7 +196,7 @@ def _speaks_for_itself(kind: dt.dtype) -> bool:
 
 
 def _suffixes(t: Tensor) -> list[str]:
-    """What is said about a tensor behind its elements."""
+    """What is printed about a tensor after its elements."""
     found = []
     if t.device.type != _device.get_default().type:
         found.append(f"device='{t.device}'")

@@ -1,4 +1,4 @@
-"""The bytes behind tensors: `torch.UntypedStorage`."""
+"""The bytes of tensors: `torch.UntypedStorage`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._tensor import Tensor, wrap
 
 
 class UntypedStorage:
-    """The bytes behind a tensor and its views.
+    """The bytes of a tensor and its views.
 
     >>> torch.ones(3).untyped_storage().nbytes()
     12

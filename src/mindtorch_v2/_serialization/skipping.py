@@ -10,7 +10,7 @@ SKIPPING: list[bool] = []  # one entry for every open block
 
 @contextlib.contextmanager
 def skip_data(materialize_fake_tensors: bool = False) -> Iterator[None]:
-    """A block in which `torch.save` writes zeros in the place of what tensors hold, and `torch.load` makes tensors
+    """A block in which `torch.save` writes zeros instead of what tensors hold, and `torch.load` makes tensors
     without reading what they held.
 
     >>> import io

@@ -1,4 +1,4 @@
-"""`torch.backends`: the libraries behind PyTorch's kernels.
+"""`torch.backends`: the libraries that PyTorch's kernels use.
 
 Those of devices that are not here say so and keep their settings.
 """

@@ -117,7 +117,7 @@ def begin(description: str, same_for_all: str, group: int = -1, of: str = "") ->
         note = _HEAD.pack(key, signature, 0, len(encoded)) + encoded
         _board[: len(note)] = note
         if key:
-            at = _place(key)
+            at = _slot_offset(key)
             _board[at : at + len(note)] = note
     return Entry(text, signature, key, of)
 
@@ -157,7 +157,7 @@ class Note:
         if _board is not None:
             encoded = self._encoded
             self._pack(_board, 0, key, self._signature, 0, len(encoded), encoded)
-            self._pack(_board, _place(key), key, self._signature, 0, len(encoded), encoded)
+            self._pack(_board, _slot_offset(key), key, self._signature, 0, len(encoded), encoded)
         return key
 
     def entry(self, key: int) -> Entry:
@@ -166,7 +166,7 @@ class Note:
 
     def agrees(self, key: int) -> bool:
         """Whether no other process took something else for it (`difference` says what)."""
-        at, own = _place(key), self._signature
+        at, own = _slot_offset(key), self._signature
         for board in (_others or _boards()).values():
             noted, signature = _KEY.unpack_from(board, at)
             if noted == key and signature != own:
@@ -184,12 +184,12 @@ def withdraw(entry: Entry) -> None:
     if entry.key:
         _counts[entry.key >> _COUNT_BITS] -= 1
         if _board is not None:
-            at = _place(entry.key)
+            at = _slot_offset(entry.key)
             _board[at : at + 8] = bytes(8)
     entry.finish()
 
 
-def _place(key: int) -> int:
+def _slot_offset(key: int) -> int:
     """Where the note of a collective stands in a file."""
     return _SLOT * (1 + key % 2**_COUNT_BITS % _HISTORY)
 
@@ -263,7 +263,7 @@ def difference(entry: Entry) -> str:
     """What another process took for this collective, where that is known and not the same; else ''."""
     if entry.key == 0:
         return ""
-    at = _place(entry.key)
+    at = _slot_offset(entry.key)
     for rank, board in _boards().items():
         key, signature, _, length = _HEAD.unpack_from(board, at)
         if key == entry.key and signature != entry.signature:

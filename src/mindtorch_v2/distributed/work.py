@@ -170,14 +170,14 @@ class Work:
         end, pause = time.monotonic() + limit, _SHORTEST
         if self._spin(sum(_bytes_of(tensor) for tensor in self._result), limit):
             return True
-        look, gone, lazy = time.monotonic() + _LOOK, 0.0, time.monotonic() + _LAZY
+        look, lost_since, lazy = time.monotonic() + _LOOK, 0.0, time.monotonic() + _LAZY
         while not self._advance():
             now = time.monotonic()
             if now > look:
                 look = now + _LOOK
                 lost = _status.ended()
-                gone = (gone or now) if lost else 0.0
-                if lost and now > gone + _GRACE:  # what it sent before it ended would have arrived
+                lost_since = (lost_since or now) if lost else 0.0
+                if lost and now > lost_since + _GRACE:  # what it sent before it ended would have arrived
                     names = ", ".join(map(str, lost))
                     raise DistBackendError(
                         f"{self._entry.text} cannot finish: the process of rank {names} has ended."

@@ -83,13 +83,13 @@ def _by_own_rule(cls: Any, level: Level, args: tuple[Any, ...]) -> Any:
         )
     made, out_dims = found
     flat, spec = tree_flatten(made)
-    places = [out_dims] * len(flat) if out_dims is None or isinstance(out_dims, int) else list(out_dims)
-    if len(places) != len(flat):
+    flat_dims = [out_dims] * len(flat) if out_dims is None or isinstance(out_dims, int) else list(out_dims)
+    if len(flat_dims) != len(flat):
         raise RuntimeError(
-            f"Expected as many out_dims as outputs from the vmap staticmethod of {cls.__name__}, got {len(places)} "
+            f"Expected as many out_dims as outputs from the vmap staticmethod of {cls.__name__}, got {len(flat_dims)} "
             f"for {len(flat)}"
         )
-    return tree_unflatten([_batched_from(x, d, level.id) for x, d in zip(flat, places)], spec)
+    return tree_unflatten([_batched_from(x, d, level.id) for x, d in zip(flat, flat_dims)], spec)
 
 
 def _batched_from(x: Any, dim: int | None, level: int) -> Any:

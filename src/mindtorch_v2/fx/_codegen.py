@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import _dtype as dt
 from .._device import device
 from .._tensor import Tensor, layout
-from ._names import PACKAGE, Namespace, place_of, qualified_name
+from ._names import PACKAGE, Namespace, module_and_name, qualified_name
 from .node import Node
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Writer:
         if getattr(obj, "__module__", "").partition(".")[0] == PACKAGE or getattr(obj, "__module__", "").startswith(
             "torch."
         ):
-            found = place_of(obj)
+            found = module_and_name(obj)
             if found is not None:
                 return ".".join(part for part in ("torch", *found) if part)
             if hint.startswith("torch.ops."):

@@ -10,7 +10,7 @@ import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._names import PACKAGE, place_of
+from ._names import PACKAGE, module_and_name
 from .node import Node, map_arg
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def reduce_graph(graph: Graph) -> Any:
     for node in graph.nodes:
         target = node.target
         if node.op == "call_function":
-            found = place_of(target)
+            found = module_and_name(target)
             target = _Name(*found) if found is not None else target  # type: ignore[assignment]
         wrapped = bool(node.meta.get("is_wrapped", False))
         rows.append(

@@ -37,7 +37,7 @@ def package_module(path: str) -> Any:
     return sys.modules.get(f"{PACKAGE}.{path}" if path else PACKAGE)
 
 
-def place_of(target: Any) -> tuple[str, str] | None:
+def module_and_name(target: Any) -> tuple[str, str] | None:
     """The module below `torch` that shows this very function, and its name there; None if no module does."""
     name = getattr(target, "__name__", None)
     if not isinstance(name, str):
@@ -65,7 +65,7 @@ def qualified_name(target: Any) -> str:
         return f"torch.ops.{target}"
     module = getattr(target, "__module__", None)
     if module == PACKAGE or (isinstance(module, str) and module.startswith(f"{PACKAGE}.")):
-        found = place_of(target)
+        found = module_and_name(target)
         if found is not None:
             return ".".join(part for part in ("torch", *found) if part)
         module = "torch" + module[len(PACKAGE) :]

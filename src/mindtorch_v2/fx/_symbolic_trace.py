@@ -187,7 +187,7 @@ class Tracer(TracerBase):
     # --- tracing
     # --------------------------------------------------------------------------------------------------------
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
-        """The graph of a module (its `forward`) or function. Values in `concrete_args` take the place of the arguments
+        """The graph of a module (its `forward`) or function. Values in `concrete_args` replace the arguments
         of these names."""
         from ..nn import Module
 

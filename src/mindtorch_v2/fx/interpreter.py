@@ -155,7 +155,7 @@ class Interpreter:
 
 
 def _mutable(value: Any) -> Any:
-    """Plain lists and dicts in the place of those that cannot be changed: functions get what the program would have
+    """Plain lists and dicts instead of those that cannot be changed: functions get what the program would have
     given them."""
     if isinstance(value, tuple) and not hasattr(value, "_fields") and type(value) is tuple:
         return tuple([_mutable(v) for v in value])

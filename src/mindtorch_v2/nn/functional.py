@@ -1,5 +1,5 @@
 # ruff: noqa: F401  - this module publishes what others define
-"""The functions behind the layers: `torch.nn.functional`.
+"""The functions that layers call: `torch.nn.functional`.
 
 Functions that only hand their arguments to an operator are the operators themselves, looked up when first used; those
 that check, choose or combine stand in `_functional`, by family.

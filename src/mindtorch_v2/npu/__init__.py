@@ -81,7 +81,7 @@ def is_available() -> bool:
 
 
 def is_simulated() -> bool:
-    """Whether the devices are a simulator's: no hardware is behind them. False where there are none."""
+    """Whether the devices are a simulator's instead of hardware. False where there are none."""
     return is_available() and runtime().simulated
 
 

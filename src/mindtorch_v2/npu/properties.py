@@ -13,7 +13,7 @@ from .._backends.npu.streams import index_of
 
 
 class DeviceProperties(NamedTuple):
-    """`name` says "simulated" where no hardware is behind it."""
+    """`name` says "simulated" if this is no hardware."""
 
     name: str
     total_memory: int

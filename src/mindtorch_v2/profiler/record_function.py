@@ -1,4 +1,4 @@
-"""User scopes: names for stretches of a program, shown as events around what runs inside."""
+"""User scopes: names for parts of a program, recorded as events around what runs inside."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class record_function(ContextDecorator):
     """Names what runs inside it, as a context manager or as a decorator.
 
     One object may be entered again while it is open (recursion) and by several threads at once. Outside a profile it
-    costs a test. `args` is shown with the event in traces.
+    costs a test. Traces list `args` with the event.
 
     >>> with torch.profiler.profile() as prof:
     ...     with torch.profiler.record_function("my block"):
@@ -121,8 +121,8 @@ class record_function(ContextDecorator):
 
 
 class _RecordFunctionFast:
-    """A named call shown like an operator, with values as its inputs. The keyword value `scope` says what it is
-    shown as: "function", or "user_scope" for an annotation.
+    """A named call that is recorded like an operator, with values as its inputs. The keyword value `scope` says what it
+    is recorded as: "function", or "user_scope" for an annotation.
     """
 
     __slots__ = ("name", "input_values", "keyword_values", "_entries")

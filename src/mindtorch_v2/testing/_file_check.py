@@ -158,9 +158,9 @@ class _Search:
     def _present(self, text: str, at: int, check: _Check) -> RuntimeError:
         line = self.text.rfind("\n", 0, at) + 1
         end = self.text.find("\n", at)
-        shown = self.text[line : len(self.text) if end < 0 else end]
+        printed = self.text[line : len(self.text) if end < 0 else end]
         return RuntimeError(
-            f"Expected to not find {_quoted(text)} but found it\n{shown}\n{' ' * (at - line)}{'~' * len(text)} "
+            f"Expected to not find {_quoted(text)} but found it\n{printed}\n{' ' * (at - line)}{'~' * len(text)} "
             f"<--- HERE\nFrom {_named(check)}: {check.text}\n"
         )
 

@@ -22,7 +22,7 @@ def _expected(rank: int) -> dict[str, Any]:
     """What process `rank` of three gets, by hand."""
     types = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "uint8")
     return {
-        "place": [rank, SIZE, rank, rank, SIZE],
+        "ranks": [rank, SIZE, rank, rank, SIZE],
         **{f"sum {name}": [3, 6, 9] for name in types},
         "sum complex64": [[3, 0], [6, 0], [9, 0]],
         "MIN": [1, 2],

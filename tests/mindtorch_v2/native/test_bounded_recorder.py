@@ -24,7 +24,7 @@ from .recorders import _STEPS, ADD, RECORDERS, described, needs_native, play, re
 @needs_native
 @settings(max_examples=40, deadline=None)
 @given(_STEPS, st.sampled_from(["newest", "oldest"]), st.integers(1, 12))
-def test_bounded_twins_keep_the_same_rows(steps, keep, limit):
+def test_bounded_recorders_keep_the_same_rows(steps, keep, limit):
     options = Options(max_events=limit, keep=keep, profile_memory=True)
     stores = [record(kind, lambda r: play(r, steps), options) for kind in (Recorder, NativeRecorder)]
     assert described(stores[0]) == described(stores[1])

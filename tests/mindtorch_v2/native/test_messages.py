@@ -67,16 +67,16 @@ def test_a_call_hands_mpi_what_it_was_made_of_and_notes_it() -> None:
     assert values.tolist() == [2.0, 1.0, 1.0]
     address = values.ctypes.data
     assert mpi.begun == [(2**64 - 1, address, 3, 12, 13, 11, ctypes.addressof(mpi.request))]
-    place = _status._place(_KEY)
+    offset = _status._slot_offset(_KEY)
     assert _noted(board, 0) == (_KEY, _SIGNATURE, True, _TEXT.decode())
-    assert _noted(board, place) == (_KEY, _SIGNATURE, False, _TEXT.decode())
+    assert _noted(board, offset) == (_KEY, _SIGNATURE, False, _TEXT.decode())
 
 
 def test_places_of_notes_are_those_of_python() -> None:
     for key in (1, 31, 32, 33, (7 << 28) + 40, (2**32 - 1 << 28) + 2**28 - 1):
         board = _board()
         _Mpi().reduction(board).run(np.ones(3, np.float32), key, 8, 0)
-        assert _noted(board, _status._place(key))[:2] == (key, _SIGNATURE)
+        assert _noted(board, _status._slot_offset(key))[:2] == (key, _SIGNATURE)
 
 
 def test_what_is_not_done_in_time_goes_on_in_the_request() -> None:
@@ -92,7 +92,7 @@ def test_what_is_not_done_in_time_goes_on_in_the_request() -> None:
 def test_what_another_process_took_for_it_is_noticed() -> None:
     own, other = _board(), _board()
     head = struct.pack("<qIii", _KEY, _SIGNATURE + 1, 0, 0)
-    other[_status._place(_KEY) : _status._place(_KEY) + len(head)] = head
+    other[_status._slot_offset(_KEY) : _status._slot_offset(_KEY) + len(head)] = head
     reduction = _Mpi().reduction(own, own, other)
     assert reduction.run(np.ones(3, np.float32), _KEY, 8, 0) == messages.ENDS["DIFFERS"]
     assert _Mpi().reduction(own, own, other).run(np.ones(3, np.float32), _KEY + 1, 8, 0) == messages.ENDS["DONE"]

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 from mindtorch_v2._storage import native
 
-from . import twin_worker
+from . import recorder_worker
 
 pytestmark = pytest.mark.skipif(native is None, reason="the native recorder was not built or is switched off")
-_SIMPLE = st.sampled_from(sorted(twin_worker.SIMPLE)).map(lambda name: [name])
+_SIMPLE = st.sampled_from(sorted(recorder_worker.SIMPLE)).map(lambda name: [name])
 _PROGRAMS = st.recursive(
     st.lists(_SIMPLE, max_size=4),
     lambda inner: st.lists(
-        st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(twin_worker.NESTED)), inner).map(list)), max_size=5
+        st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(recorder_worker.NESTED)), inner).map(list)), max_size=5
     ),
     max_leaves=12,
 )
@@ -47,7 +47,7 @@ class Worker:
             "PYTHONPATH": os.pathsep.join([str(root), *(p for p in sys.path if p)]),
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.mindtorch_v2.native.twin_worker"],
+            [sys.executable, "-m", "tests.mindtorch_v2.native.recorder_worker"],
             env=environment,
             cwd=root,
             stdin=subprocess.PIPE,
@@ -72,7 +72,7 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
     made = Worker("1"), Worker("0")
     # What is imported at first use is imported: each operation twice, because the second gradient of a leaf is added to
     # the first; and without stacks too, because Python 3.10 copies gradients where stacks are recorded.
-    everything = [*PROGRAM, *([name] for name in sorted(twin_worker.SIMPLE) for _ in range(2))]
+    everything = [*PROGRAM, *([name] for name in sorted(recorder_worker.SIMPLE) for _ in range(2))]
     for worker in made:
         for with_stack in (True, False):
             worker.record(everything, {**EVERYTHING, "with_stack": with_stack})

@@ -10,7 +10,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 
 
-def _twins(**options: Any) -> tuple[nn.LSTM, nn.LSTM]:
+def _same_networks(**options: Any) -> tuple[nn.LSTM, nn.LSTM]:
     """The same network in float32 (one operator per layer) and float64 (step by step)."""
     torch.manual_seed(0)
     fused = nn.LSTM(3, 4, **options)
@@ -24,7 +24,7 @@ def _twins(**options: Any) -> tuple[nn.LSTM, nn.LSTM]:
 )
 def test_lstm_layer_agrees_with_its_steps(options: dict[str, Any]) -> None:
     results = []
-    for net, dtype in zip(_twins(**options), (torch.float32, torch.float64)):
+    for net, dtype in zip(_same_networks(**options), (torch.float32, torch.float64)):
         x = torch.linspace(-1, 1, 24).reshape(4, 2, 3).to(dtype).requires_grad_()
         out, (h, c) = net(x)
         (out.pow(2).sum() + h.sum() + c.pow(3).sum()).backward()
@@ -36,7 +36,7 @@ def test_lstm_layer_agrees_with_its_steps(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("bias", [True, False])
 def test_second_derivatives_of_an_lstm(bias: bool) -> None:
     results = []
-    for net, dtype in zip(_twins(bias=bias), (torch.float32, torch.float64)):
+    for net, dtype in zip(_same_networks(bias=bias), (torch.float32, torch.float64)):
         x = torch.linspace(-1, 1, 24).reshape(4, 2, 3).to(dtype).requires_grad_()
         (g,) = torch.autograd.grad(net(x)[0].pow(2).sum(), x, create_graph=True)
         (second,) = torch.autograd.grad(g.pow(2).sum(), x)

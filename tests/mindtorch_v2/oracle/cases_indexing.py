@@ -1,4 +1,4 @@
-"""Cases of the ops that read from, or write to, places given by index tensors or masks."""
+"""Cases of the ops that read from, or write to, positions given by index tensors or masks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .harness import Case, In
 M = In((4, 3))
 T = In((2, 4, 3))
 TT = In((2, 4, 3), layout="transposed")
-PLACES = In(values=[2, 0, 2], dtype="int64")
+INDICES = In(values=[2, 0, 2], dtype="int64")
 J = In(values=[0, 1, -1], dtype="int64")
 K = In(values=[[0, 1], [3, 1]], dtype="int64")
 MASK = In((4, 3), "bool")
@@ -52,7 +52,7 @@ GET = {
     "slice_index": "a[::2, j]",
 }
 for tag, code in GET.items():
-    add(f"get_{tag}", code, a=M, i=PLACES, j=J, k=K, m=MASK, r=ROWS)
+    add(f"get_{tag}", code, a=M, i=INDICES, j=J, k=K, m=MASK, r=ROWS)
 GET3 = {
     "mid": "a[:, i]",
     "last": "a[:, :, j]",
@@ -73,17 +73,17 @@ for tag, code in GET3.items():
             strides=not form,
             a=spec,
             b=In(values=[1, 0, 1], dtype="int64"),
-            i=PLACES,
+            i=INDICES,
             j=J,
             k=K,
             m=MASK,
         )
-add("get_i", "a[i]", a=In((4, 2), "int64", -9, 9), i=PLACES)
-add("get_b", "a[i]", a=In((4, 2), "bool"), i=PLACES)
-add("get_f16", "a[i, j]", a=In((4, 3), "float16"), i=PLACES, j=J)
-add("get_c", "a[i]", a=In((4, 3), "complex64"), i=PLACES)
-add("get_1d", "a[i]", a=In((4,)), i=PLACES)
-add("get_double", "g, = torch.autograd.grad((a[i] ** 3).sum(), a, create_graph=True)\n(g * g).sum()", a=M, i=PLACES)
+add("get_i", "a[i]", a=In((4, 2), "int64", -9, 9), i=INDICES)
+add("get_b", "a[i]", a=In((4, 2), "bool"), i=INDICES)
+add("get_f16", "a[i, j]", a=In((4, 3), "float16"), i=INDICES, j=J)
+add("get_c", "a[i]", a=In((4, 3), "complex64"), i=INDICES)
+add("get_1d", "a[i]", a=In((4,)), i=INDICES)
+add("get_double", "g, = torch.autograd.grad((a[i] ** 3).sum(), a, create_graph=True)\n(g * g).sum()", a=M, i=INDICES)
 add("get_wide", "a[i]", a=In((5, 40)), i=In((60,), "int64", 0, 4))
 SET = {
     "rows": "(i,), v",
@@ -104,14 +104,14 @@ SET = {
     "mask_shape": "(m,), torch.ones(99)",
 }
 for tag, args in SET.items():
-    if tag in ("two", "add_two"):  # repeated places would make the result depend on the order
-        add(f"put_{tag}", f"a.index_put({args})", a=M, i=PLACES, j=J, m=MASK, r=ROWS, v=In((3, 3)), grad=tag != "two")
+    if tag in ("two", "add_two"):  # repeated indices would make the result depend on the order
+        add(f"put_{tag}", f"a.index_put({args})", a=M, i=INDICES, j=J, m=MASK, r=ROWS, v=In((3, 3)), grad=tag != "two")
     else:
         add(
             f"put_{tag}",
             f"a.index_put({args})",
             a=M,
-            i=PLACES if "add" in tag else In(values=[2, 0, 3], dtype="int64"),
+            i=INDICES if "add" in tag else In(values=[2, 0, 3], dtype="int64"),
             m=MASK,
             r=ROWS,
             v=In((3, 3)),
@@ -120,25 +120,25 @@ for tag, args in SET.items():
             f"put__{tag}",
             f"a.clone().index_put_({args})",
             a=M,
-            i=PLACES if "add" in tag else In(values=[2, 0, 3], dtype="int64"),
+            i=INDICES if "add" in tag else In(values=[2, 0, 3], dtype="int64"),
             m=MASK,
             r=ROWS,
             v=In((3, 3)),
         )
 add("set3_mid", "b = a.clone()\nb[:, i] = v\nb", a=T, i=In(values=[3, 1], dtype="int64"), v=In((2, 2, 3)))
 add("set3_outer", "b = a.clone()\nb[k, :, j] = v\nb", a=T, k=In(values=[0, 1, 1], dtype="int64"), j=J, v=In((3, 4)))
-add("put_i", "a.index_put((i,), v, True)", a=In((4, 2), "int64", -9, 9), i=PLACES, v=In((3, 2), "int64", -9, 9))
+add("put_i", "a.index_put((i,), v, True)", a=In((4, 2), "int64", -9, 9), i=INDICES, v=In((3, 2), "int64", -9, 9))
 add(
     "put_double",
     "g, = torch.autograd.grad((a.index_put((i,), v, True) ** 3).sum(), [v], create_graph=True)\n(g * g).sum()",
     a=M,
-    i=PLACES,
+    i=INDICES,
     v=In((3, 3)),
 )
 add("set_rows", "b = a.clone()\nb[i] = v\nb", a=M, i=In(values=[2, 0, 3], dtype="int64"), v=In((3, 3)))
 add("set_mask", "b = a.clone()\nb[b > 0] = 0.0\nb", a=M)
 add("set_mask_values", "b = a.clone()\nb[m] = v[:int(m.sum())]\nb", a=M, m=MASK, v=In((12,)))
-add("set_column", "b = a.clone()\nb[:, i] = 7.0\nb", a=In((2, 4)), i=PLACES)
+add("set_column", "b = a.clone()\nb[:, i] = 7.0\nb", a=In((2, 4)), i=INDICES)
 
 # --- one index for one dimension
 for tag, code in {
@@ -155,19 +155,19 @@ for tag, code in {
     "float": "a.index_select(0, i.float())",
     "dim": "a.index_select(2, i)",
 }.items():
-    add(f"index_select_{tag}", code, a=M, i=PLACES, j=J)
+    add(f"index_select_{tag}", code, a=M, i=INDICES, j=J)
 add("index_select_0d", "a.index_select(0, torch.tensor([0]))", a=In(()))
 add("index_select_0d_two", "a.index_select(0, torch.tensor([0, 0]))", a=In(()))
-add("index_select_t", "a.index_select(1, i)", a=TT, i=PLACES)
-add("index_select_out", "o = torch.empty(0); torch.index_select(a, 0, i, out=o)", a=M, i=PLACES, grad=False)
+add("index_select_t", "a.index_select(1, i)", a=TT, i=INDICES)
+add("index_select_out", "o = torch.empty(0); torch.index_select(a, 0, i, out=o)", a=M, i=INDICES, grad=False)
 add(
     "index_select_double",
     "g, = torch.autograd.grad((a.index_select(0, i) ** 3).sum(), a, create_graph=True)\n(g * g).sum()",
     a=M,
-    i=PLACES,
+    i=INDICES,
 )
 for name in ("index_add", "index_copy"):
-    index = PLACES if name == "index_add" else In(values=[2, 0, 3], dtype="int64")
+    index = INDICES if name == "index_add" else In(values=[2, 0, 3], dtype="int64")
     for tag, code in {
         "0": "torch.{n}(a, 0, i, s)",
         "1": "a.{n}(1, i[:2] % 3, s[:2].t().reshape(3, 2)[[0, 1, 2, 0]])",
@@ -185,8 +185,8 @@ for name in ("index_add", "index_copy"):
     add(f"{name}_0d", f"a.{name}(0, torch.tensor([0]), s)", a=In(()), s=In(()))
     add(f"{name}_t", f"a.{name}(1, i, s)", a=TT, i=index, s=In((2, 3, 3)))
     add(f"{name}_i", f"a.{name}(0, i, s)", a=In((4, 3), "int32", -5, 5), i=index, s=In((3, 3), "int32", -5, 5))
-add("index_add_alpha", "a.index_add(0, i, s, alpha=-2)", a=M, i=PLACES, s=In((3, 3)))
-add("index_add_f16", "a.index_add(0, i, s)", a=In((4, 3), "float16"), i=PLACES, s=In((3, 3), "float16"))
+add("index_add_alpha", "a.index_add(0, i, s, alpha=-2)", a=M, i=INDICES, s=In((3, 3)))
+add("index_add_f16", "a.index_add(0, i, s)", a=In((4, 3), "float16"), i=INDICES, s=In((3, 3), "float16"))
 for tag, code in {
     "0": "a.index_fill(0, i, 5)",
     "1": "torch.index_fill(a, -1, j, 2.5)",
@@ -200,19 +200,19 @@ for tag, code in {
     "vector": "a.index_fill(0, i, a[0])",
     "complex": "a.index_fill(0, i, 2j)",
 }.items():
-    add(f"index_fill_{tag}", code, a=M, i=PLACES, j=J, v=In(()))
-add("index_fill_i", "a.index_fill(0, i, 2.5)", a=In((4, 2), "int64", -5, 5), i=PLACES)
-add("index_fill_t", "a.index_fill(1, i, 1.0)", a=TT, i=PLACES)
+    add(f"index_fill_{tag}", code, a=M, i=INDICES, j=J, v=In(()))
+add("index_fill_i", "a.index_fill(0, i, 2.5)", a=In((4, 2), "int64", -5, 5), i=INDICES)
+add("index_fill_t", "a.index_fill(1, i, 1.0)", a=TT, i=INDICES)
 for way in ("prod", "mean", "amax", "amin"):
-    add(f"index_reduce_{way}", f"a.index_reduce(0, i, s, '{way}')", a=M, i=PLACES, s=In((3, 3)))
+    add(f"index_reduce_{way}", f"a.index_reduce(0, i, s, '{way}')", a=M, i=INDICES, s=In((3, 3)))
     add(
         f"index_reduce_{way}_alone",
         f"a.index_reduce(0, i, s, '{way}', include_self=False)",
         a=M,
-        i=PLACES,
+        i=INDICES,
         s=In((3, 3)),
     )
-add("index_reduce_bad", "a.index_reduce(0, i, s, 'x')", a=M, i=PLACES, s=In((3, 3)))
+add("index_reduce_bad", "a.index_reduce(0, i, s, 'x')", a=M, i=INDICES, s=In((3, 3)))
 
 # --- one index per element
 G0 = In(values=[[0, 3, 1], [2, 2, 0]], dtype="int64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .harness import Case, In
 
 M = In((4, 3))
-PLACES = In(values=[2, 0, 2], dtype="int64")
+INDICES = In(values=[2, 0, 2], dtype="int64")
 K = In(values=[[0, 1], [3, 1]], dtype="int64")
 MASK = In((4, 3), "bool")
 CASES: list[Case] = []
@@ -24,7 +24,7 @@ for tag, code in {
     "float": "a.take(k.float())",
     "t": "a.t().take(k.t())",
 }.items():
-    add(f"take_{tag}", code, a=M, i=PLACES, k=K)
+    add(f"take_{tag}", code, a=M, i=INDICES, k=K)
 add("take_empty", "a.take(torch.tensor([0]))", a=In((0,)))
 for tag, code in {
     "0": "torch.Tensor.put(a, i, s)",

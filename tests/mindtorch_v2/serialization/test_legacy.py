@@ -82,9 +82,9 @@ def test_a_cut_file_is_an_error_wherever_it_is_cut():
 
 def test_a_changed_byte_is_an_error_or_another_value_and_nothing_else():
     whole = old_file().getvalue()
-    for place in range(14, len(whole)):  # behind the magic number
+    for offset in range(14, len(whole)):  # after the magic number
         changed = bytearray(whole)
-        changed[place] ^= 0x15
+        changed[offset] ^= 0x15
         with contextlib.suppress(RuntimeError, NotImplementedError, pickle.UnpicklingError):
             torch.load(io.BytesIO(bytes(changed)))
 

@@ -13,9 +13,9 @@ steps("t", around=step_inside(find("transpose.int"), 0, 1, dimensions=2, fewer=(
 steps("detach", around=node_inside("detach"))
 steps("relu", around=step_inside(find("clamp_min"), 0))
 steps("relu_", around=step_inside(find("clamp_min_"), 0))
-steps("mm", around=product_steps(_RESOLVE, shows_result=True))
+steps("mm", around=product_steps(_RESOLVE, lists_result=True))
 steps("bmm", around=product_steps(_RESOLVE))
-steps("addmm", around=product_steps(_RESOLVE, first=1, shows_result=True, expand=_EXPAND))
+steps("addmm", around=product_steps(_RESOLVE, first=1, lists_result=True, expand=_EXPAND))
 steps("baddbmm", around=product_steps(None, first=1, rank=3, expand=_EXPAND))
 steps(
     "clone",

@@ -206,7 +206,7 @@ def _reverse_cumsum(t: Any, dim: int) -> Any:
 
 @composite("cumprod_backward")
 def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
-    """Before a line's first zero, d out[i] / d in[k] = out[i] / in[k]; at it, the products that leave it out; behind
+    """Before a line's first zero, d out[i] / d in[k] = out[i] / in[k]; at it, the products that leave it out; after
     it, 0.
     """
     if input.numel() <= 1 or input.dim() == 0:
@@ -229,7 +229,7 @@ def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
 
 def _cumprod_backward_by_products(grad: Any, input: Any, dim: int) -> Any:
     """The same made of products alone, which can be differentiated where factors are zero: each factor's gradient is
-    the sum of the products behind it that leave it out.
+    the sum of the products after it that leave it out.
     """
     size, found = input.shape[dim], []
     for k in range(size):

@@ -82,7 +82,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Any:
 
 @composite("_pad_circular")
 def _pad_circular(self: Any, pad: Ints) -> Any:
-    """Copies the image into the middle, then in each dimension the far side before it and the near side behind it."""
+    """Copies the image into the middle, then in each dimension the far side before it and the near side after it."""
     rank = len(pad) // 2
     first = self.dim() - rank
     pairs = [(pad[2 * (rank - 1 - i)], pad[2 * (rank - 1 - i) + 1]) for i in range(rank)]

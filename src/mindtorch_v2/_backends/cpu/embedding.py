@@ -111,7 +111,7 @@ def embedding_bag(
     bags = offsets.size - int(include_last_offset)
     bag_of = np.searchsorted(offsets[:bags], np.arange(indices.size), side="right") - 1
     if include_last_offset:
-        bag_of[offsets[-1] :] = -1  # behind the last bag
+        bag_of[offsets[-1] :] = -1  # after the last bag
     kept = (indices != padding_idx) & (bag_of >= 0)
     index, bag = indices[kept], bag_of[kept]
     sizes = np.bincount(bag, minlength=bags)

@@ -1,6 +1,6 @@
 """Discrete distributions as PyTorch's CPU kernels draw them.
 
-``bernoulli`` with one probability and the exponentials behind ``multinomial``
+``bernoulli`` with one probability and the exponentials of ``multinomial``
 use a different generator (MKL's) when PyTorch runs on an Intel processor; the
 numbers here are those of every other processor.
 """

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 GRAIN = 512
-# operators may touch so many bytes behind their operands, which blocks inside a segment must allow for
+# operators may touch so many bytes after the end of their operands, which blocks inside a segment must allow for
 PADDING = 32
 # what is counted, each for small, large and all blocks
 COUNTED = ("allocation", "allocated_bytes", "requested_bytes")

@@ -28,7 +28,7 @@ def is_available() -> bool:
 
 
 def check(code: int, what: str) -> None:
-    """Raises the error behind a HcclResult that is not zero."""
+    """Raises the error that a HcclResult tells unless it is zero."""
     if code:
         text = runtime().recent_error()
         note = " (simulated)" if runtime().simulated else ""

@@ -87,7 +87,7 @@ class Libraries:
 
 
 def _is_simulator(library: ctypes.CDLL) -> bool:
-    """Whether a library says that no hardware is behind it; no library of the vendor has this function."""
+    """Whether a library says that it is a simulator; no library of the vendor has this function."""
     ask = getattr(library, "simIsSimulator", None)
     return ask is not None and bool(ask())
 

@@ -55,7 +55,7 @@ class Runtime:
         return text.decode("utf-8", "replace").strip() if text else ""
 
     def check(self, code: int, what: str) -> None:
-        """Raises the error behind a status that is not zero."""
+        """Raises the error that a status tells unless it is zero."""
         if code:
             raise self.error(code, what)
 

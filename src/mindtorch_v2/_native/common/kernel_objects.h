@@ -1,4 +1,4 @@
-/* `Kernel` objects: a kernel of this module that hands what it declines to the kernel behind it.
+/* `Kernel` objects: a kernel of this module that hands what it declines to a fallback kernel.
  *
  * For a module's one file with its tables of kernels, whose KernelEntry is declared before this is included and has at
  * least a `name`. */
@@ -14,7 +14,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     const KernelEntry *entry;
-    PyObject *wrapped; /* the kernel behind */
+    PyObject *wrapped; /* the fallback kernel */
     PyObject *dict;
 } Kernel;
 
@@ -22,7 +22,7 @@ typedef struct {
     const char *type_name;            /* of the Python type, with its module */
     const char *origin;               /* "native": how messages call these kernels */
     const KernelEntry *const *tables; /* ended by NULL; each is ended by a NULL name */
-    vectorcallfunc call;              /* tries the entry's function, then calls the kernel behind */
+    vectorcallfunc call;              /* tries the entry's function, then calls the fallback kernel */
 } KernelModule;
 
 static const KernelModule *kernel_module; /* set when the module is loaded */
@@ -47,7 +47,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *names)
     if (entry == NULL)
         return PyErr_Format(PyExc_LookupError, "there is no %s kernel %s", kernel_module->origin, name);
     if (!PyCallable_Check(wrapped))
-        return PyErr_Format(PyExc_TypeError, "the kernel behind %s must be callable, not %.100s", name,
+        return PyErr_Format(PyExc_TypeError, "the fallback of the kernel %s must be callable, not %.100s", name,
                             Py_TYPE(wrapped)->tp_name);
     Kernel *self = (Kernel *)type->tp_alloc(type, 0);
     if (self == NULL)

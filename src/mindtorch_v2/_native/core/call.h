@@ -77,11 +77,11 @@ typedef struct {
 
 typedef struct {
     int kind;
-    PyObject *op, *name;         /* the step's operator (NULL where none is shown), or its name */
+    PyObject *op, *name;         /* the step's operator (NULL where none is listed), or its name */
     PyObject *constants, *fewer; /* what follows the first argument, or the operators that allocate a copy: tuples */
     int dimensions;              /* of the first argument, where that matters; else -1 */
     int first, rank;             /* of a product: the position of its first operand, and their dimensions */
-    bool shows_result;           /* whether a result of contiguous operands is shown resolved */
+    bool lists_result;           /* whether a result of contiguous operands is listed as resolved */
     PyObject *expand;            /* the operator that brings what is added to the result's shape, or NULL */
     PyObject *format;            /* of a copy: the memory format for which `fewer` lists the allocating operators */
 } Steps;
@@ -184,13 +184,13 @@ bool same_version(PyObject *a, PyObject *b);
 
 /* call_steps.c */
 bool steps_fit(const Call *call,
-               const Arguments *arguments); /* whether the steps can be shown around the kernel on arrays */
+               const Arguments *arguments); /* whether the steps can be recorded around the kernel on arrays */
 PyObject *steps_run(const Call *call, Arguments *arguments);
 /* The events of a call and of the steps in it, where the call itself is not needed; -1 with an error set. */
-int steps_show(PyObject *call, PyObject *const *args, Py_ssize_t count, Core *core);
+int steps_record(PyObject *call, PyObject *const *args, Py_ssize_t count, Core *core);
 int steps_read(PyObject *given, Steps *steps);
 
-/* Both types that stand in front of a Python function hold it right behind their vectorcall. */
+/* Both types that are called before a Python function hold that function right after their vectorcall. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;

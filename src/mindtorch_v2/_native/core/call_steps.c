@@ -1,4 +1,4 @@
-/* The steps of an observed call, shown around the one kernel that does them all: the plan's steps (see
+/* The steps of an observed call, recorded around the one kernel that does them all: the plan's steps (see
  * _dispatch/steps.py). */
 #include "call.h"
 
@@ -43,7 +43,7 @@ static PyObject *run_in_step(const Call *call, Arguments *arguments)
     return begun == 0 ? run_kernel(call, arguments) : run_inside(call, arguments, begun);
 }
 
-/* What is added to a product is shown expanded where it has another shape than the result. */
+/* What is added to a product is recorded as expanded where it has another shape than the result. */
 static int mark_expand(const Call *call, Arguments *arguments, const ArrayFields *a, const ArrayFields *b)
 {
     const ArrayFields *added = fields_of(arguments->array[0]);
@@ -88,7 +88,7 @@ static PyObject *run_product(const Call *call, Arguments *arguments)
         || (steps->op && (mark(core, steps->op, operands, 1) < 0 || mark(core, steps->op, operands + 1, 1) < 0)))
         return NULL;
     PyObject *made = run_kernel(call, arguments);
-    if (made && steps->shows_result && a->flags & b->flags & ARRAY_C_CONTIGUOUS
+    if (made && steps->lists_result && a->flags & b->flags & ARRAY_C_CONTIGUOUS
         && mark_result(call, core, made, ((Tensor *)operands[0])->dtype) < 0)
         Py_CLEAR(made);
     return made;
@@ -142,7 +142,7 @@ PyObject *steps_run(const Call *call, Arguments *arguments)
     return run_in_step(call, arguments);
 }
 
-int steps_show(PyObject *callable, PyObject *const *args, Py_ssize_t count, Core *core)
+int steps_record(PyObject *callable, PyObject *const *args, Py_ssize_t count, Core *core)
 {
     const Call *call = (const Call *)callable;
     const ArrayFields *fields = is_tensor(args[0]) ? fields_of(((Tensor *)args[0])->array) : NULL;
@@ -165,12 +165,12 @@ static PyObject *or_null(PyObject *value)
 
 int steps_read(PyObject *given, Steps *steps)
 {
-    /* (kind, op, name, constants, dimensions, constants for fewer, first operand, rank, whether the result is shown,
+    /* (kind, op, name, constants, dimensions, constants for fewer, first operand, rank, whether the result is listed,
      * expand, memory format) */
     PyObject *op, *expand, *format;
-    int shows;
+    int lists_result;
     if (!PyArg_ParseTuple(given, "iOOO!iO!iipOO", &steps->kind, &op, &steps->name, &PyTuple_Type, &steps->constants,
-                          &steps->dimensions, &PyTuple_Type, &steps->fewer, &steps->first, &steps->rank, &shows,
+                          &steps->dimensions, &PyTuple_Type, &steps->fewer, &steps->first, &steps->rank, &lists_result,
                           &expand, &format))
         return -1;
     Py_INCREF(steps->name);
@@ -179,7 +179,7 @@ int steps_read(PyObject *given, Steps *steps)
     steps->op = or_null(op);
     steps->expand = or_null(expand);
     steps->format = or_null(format);
-    steps->shows_result = shows;
+    steps->lists_result = lists_result;
     if (PyTuple_GET_SIZE(steps->constants) < MAX_PARAMS && PyTuple_GET_SIZE(steps->fewer) < MAX_PARAMS)
         return 0;
     PyErr_SetString(PyExc_ValueError, "expected at most 15 constants");

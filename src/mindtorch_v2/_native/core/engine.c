@@ -22,7 +22,7 @@ static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
     }
     if (observed) { /* PyTorch detaches the gradient that it takes over */
         PyObject *detach = PyObject_GetAttr(lent.aten, engine_names.detach);
-        int status = detach == NULL ? -1 : steps_show(detach, (PyObject **)&gradient, 1, pass->core);
+        int status = detach == NULL ? -1 : steps_record(detach, (PyObject **)&gradient, 1, pass->core);
         Py_XDECREF(detach);
         if (status < 0) {
             return -1;

@@ -26,7 +26,7 @@ static inline int is_leaf(PyObject *target)
 /* gradients.c */
 /* The target that an edge leads to (a new reference), and which of its outputs; NULL with an error set. */
 PyObject *edge_target(PyObject *edge, Py_ssize_t *nr);
-/* Counts how many gradients each target behind `root` will receive. */
+/* Counts how many gradients each target that `root` leads to will receive. */
 int count_targets(Pass *pass, Py_ssize_t root);
 /* Puts a gradient (stolen) where it is awaited. */
 int deliver(Pass *pass, Py_ssize_t entry, Py_ssize_t nr, PyObject *gradient);

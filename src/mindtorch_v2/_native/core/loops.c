@@ -251,7 +251,7 @@ static bool read_number(PyObject *value, int type, Number *number)
     return type == FLOAT_ID || type == DOUBLE_ID;
 }
 
-/* Whether the arguments behind the operands have their defaults. */
+/* Whether the arguments after the operands have their defaults. */
 static bool rest_is_unset(const Call *call, const Arguments *arguments, int operands)
 {
     for (int i = operands; i < call->count; i++)

@@ -1,4 +1,4 @@
-/* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel behind
+/* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel before
  * it. */
 #include "blas.h"
 #include "common/enums.h"

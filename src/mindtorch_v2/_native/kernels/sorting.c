@@ -1,4 +1,4 @@
-/* Sorting rows with the places where their elements stood: a radix sort, which is stable. NaN is greater than every
+/* Sorting rows, with the indices that their elements had: a radix sort, which is stable. NaN is greater than every
  * number. */
 #include "kernels.h"
 
@@ -7,13 +7,13 @@
 #define SHORT_ROW 48 /* elements up to which insertion is faster */
 
 typedef struct {
-    uint64_t key, place;
+    uint64_t key, index;
 } Entry;
 
 typedef struct {
     const char *rows;
     char *values;
-    int64_t *places;
+    int64_t *indices;
     char *scratch; /* two arrays of entries for each thread */
     Py_ssize_t length, itemsize;
     char type;
@@ -60,7 +60,7 @@ static void sort_short(Entry *entries, Py_ssize_t n)
     }
 }
 
-/* Keys of 32 bits share a word with their places, which halves what each pass moves. Returns where the result lies. */
+/* Keys of 32 bits share a word with their indices, which halves what each pass moves. Returns where the result lies. */
 static uint64_t *sort_words(uint64_t *from, uint64_t *to, Py_ssize_t n)
 {
     Py_ssize_t counts[3][BINS] = {{0}};
@@ -108,10 +108,10 @@ static Entry *sort_entries(Entry *from, Entry *to, Py_ssize_t n)
     return from;
 }
 
-INLINE void put(const Sorting *job, const char *row, Py_ssize_t out, Py_ssize_t place)
+INLINE void put(const Sorting *job, const char *row, Py_ssize_t out, Py_ssize_t index)
 {
-    job->places[out] = place;
-    memcpy(job->values + out * job->itemsize, row + place * job->itemsize, (size_t)job->itemsize);
+    job->indices[out] = index;
+    memcpy(job->values + out * job->itemsize, row + index * job->itemsize, (size_t)job->itemsize);
 }
 
 /* One round is one row. */
@@ -141,27 +141,27 @@ static void sort_rows(const void *argument, Py_ssize_t begin, Py_ssize_t end)
         else
             sort_short(entries, n);
         for (Py_ssize_t i = 0; i < n; i++)
-            put(job, row, r * n + i, (Py_ssize_t)sorted[i].place);
+            put(job, row, r * n + i, (Py_ssize_t)sorted[i].index);
     }
 }
 
-/* sort_lines(lines, falling, values, places): fills values and places (int64) with the sorted rows of the last
+/* sort_lines(lines, falling, values, indices): fills values and indices (int64) with the sorted rows of the last
  * dimension. */
 static PyObject *sort_lines(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
     Arrays all = {.count = 0};
-    Array rows, values, places, scratch;
+    Array rows, values, indices, scratch;
     PyObject *result = DECLINED;
     array_open(&all, &rows, args[0], false);
     array_open(&all, &values, args[2], true);
-    array_open(&all, &places, args[3], true);
+    array_open(&all, &indices, args[3], true);
     if (!all.failed && rows.contiguous && rows.type != 'x' && rows.size > 0 && rows.ndim > 0
-        && rows.shape[rows.ndim - 1] <= INT32_MAX && is_like(&values, &rows) && places.type == 'l' && places.contiguous
-        && same_shape(&places, &rows)) {
+        && rows.shape[rows.ndim - 1] <= INT32_MAX && is_like(&values, &rows) && indices.type == 'l' && indices.contiguous
+        && same_shape(&indices, &rows)) {
         Sorting job = {.rows = rows.data,
                        .values = values.data,
-                       .places = (int64_t *)places.data,
+                       .indices = (int64_t *)indices.data,
                        .length = rows.shape[rows.ndim - 1],
                        .itemsize = rows.itemsize,
                        .type = rows.type,

@@ -48,7 +48,7 @@ static struct {
     atomic_ptrdiff_t next;
     atomic_ulong number; /* of the job, so that a worker takes part once */
     bool open;
-    int places, asleep; /* asleep: workers that must be woken */
+    int free_seats, asleep; /* asleep: workers that must be woken */
     atomic_int active;
     double begun, own;
 } job;
@@ -134,13 +134,13 @@ static void *worker(void *number)
     unsigned long seen = 0;
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!job.open || atomic_load(&job.number) == seen || job.places == 0) {
+        while (!job.open || atomic_load(&job.number) == seen || job.free_seats == 0) {
             job.asleep++;
             pthread_cond_wait(&wake, &lock);
             job.asleep--;
         }
         seen = atomic_load(&job.number);
-        job.places--;
+        job.free_seats--;
         atomic_fetch_add(&job.active, 1);
         pthread_mutex_unlock(&lock);
         work();
@@ -183,7 +183,7 @@ static void offer(loop_function loop, const void *argument, Py_ssize_t first, Py
     job.count = count;
     job.piece = piece;
     atomic_store(&job.next, first);
-    job.places = helpers;
+    job.free_seats = helpers;
     job.open = true;
     atomic_fetch_add(&job.number, 1);
     if (job.asleep)

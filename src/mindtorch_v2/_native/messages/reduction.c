@@ -95,7 +95,7 @@ static PyObject *reduction_new(PyTypeObject *type, PyObject *args, PyObject *Py_
     return (PyObject *)self;
 }
 
-static size_t place_of(int64_t key)
+static size_t slot_offset(int64_t key)
 {
     return NOTE_SLOT * (1 + (size_t)(key & ((1 << COUNT_BITS) - 1)) % NOTE_HISTORY);
 }
@@ -107,10 +107,10 @@ static void write_note(const Reduction *self, int64_t key)
         return;
     const char *text = PyBytes_AS_STRING(self->note);
     size_t size = (size_t)PyBytes_GET_SIZE(self->note);
-    char *board = self->own.buf, *places[] = {board, board + place_of(key)};
+    char *board = self->own.buf, *slots[] = {board, board + slot_offset(key)};
     for (size_t i = 0; i < 2; i++) {
-        memcpy(places[i], &key, sizeof key);
-        memcpy(places[i] + sizeof key, text + sizeof key, size - sizeof key);
+        memcpy(slots[i], &key, sizeof key);
+        memcpy(slots[i] + sizeof key, text + sizeof key, size - sizeof key);
     }
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
@@ -121,7 +121,7 @@ static bool agrees(const Reduction *self, int64_t key)
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     const char *mine = PyBytes_AS_STRING(self->note) + sizeof key;
     for (Py_ssize_t i = 0; i < self->other_count; i++) {
-        const char *note = (const char *)self->others[i].buf + place_of(key);
+        const char *note = (const char *)self->others[i].buf + slot_offset(key);
         if (!memcmp(note, &key, sizeof key) && memcmp(note + sizeof key, mine, sizeof(uint32_t)))
             return false;
     }

@@ -78,8 +78,7 @@ static Plan *find_pass(Job *job, Convolution *c, int op)
     return plan_find(job);
 }
 
-/* --- arguments
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- arguments ---------------------------------------------------------------------------------- */
 typedef struct {
     PyObject *stride, *padding, *dilation, *groups;
 } Lists;
@@ -144,8 +143,7 @@ static bool read_bias(Convolution *c, PyObject *bias, const View *w)
                && c->bias.type == w->type && c->bias.strides[0] == 1);
 }
 
-/* --- passes
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- passes ------------------------------------------------------------------------------------- */
 typedef struct {
     Convolution c;
     Job job;
@@ -214,12 +212,11 @@ static bool shape_output(View *y, const View *x, const View *w, const Lists *lis
     return y->size > 0;
 }
 
-/* --- kernels
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- kernels ------------------------------------------------------------------------------------ */
 /* mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups) */
-static PyObject *convolution(PyObject *const *args, PyObject *behind)
+static PyObject *convolution(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     Pass pass = {.op = 0};
     View x, w, y;
     Lists lists = {args[4], args[3], args[5], args[6]};
@@ -244,14 +241,14 @@ static bool read_mask(PyObject *object, bool *mask)
     return PySequence_Fast_GET_SIZE(object) == 3;
 }
 
-/* The gradients that are left, from the kernel behind. */
-static bool run_rest(PyObject *const *args, const bool *rest, PyObject *behind, PyObject **made)
+/* The gradients that are left, from the fallback kernel. */
+static bool run_rest(PyObject *const *args, const bool *rest, PyObject *fallback, PyObject **made)
 {
     PyObject *given[11];
     memcpy(given, args, sizeof given);
     given[10] = Py_BuildValue("[OOO]", rest[0] ? Py_True : Py_False, rest[1] ? Py_True : Py_False,
                               rest[2] ? Py_True : Py_False);
-    PyObject *all = given[10] ? PyObject_Vectorcall(behind, given, 11, NULL) : NULL;
+    PyObject *all = given[10] ? PyObject_Vectorcall(fallback, given, 11, NULL) : NULL;
     Py_XDECREF(given[10]);
     for (int i = 0; all != NULL && i < 3; i++)
         if (rest[i])
@@ -263,9 +260,9 @@ static bool run_rest(PyObject *const *args, const bool *rest, PyObject *behind, 
 /* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
    groups, output_mask). The gradient of a transposed convolution with respect to its input is a plain convolution, and
    the images of its weights are the gradients. */
-static PyObject *convolution_backward(PyObject *const *args, PyObject *behind)
+static PyObject *convolution_backward(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     Pass to_input = {.op = 0}, to_weight = {.op = 0};
     bool mask[3], transposed = args[7] == Py_True;
     View grad, input, w;
@@ -284,7 +281,7 @@ static PyObject *convolution_backward(PyObject *const *args, PyObject *behind)
     bool done = (!runs[0] || run_pass(&to_input, made)) && (!runs[1] || run_pass(&to_weight, made + 1));
     bool rest[3] = {mask[0] && !made[0], mask[1] && !made[1], mask[2] && !made[2]};
     if (done && (rest[0] || rest[1] || rest[2]))
-        done = run_rest(args, rest, behind, made);
+        done = run_rest(args, rest, fallback, made);
     if (done)
         result =
             Py_BuildValue("OOO", made[0] ? made[0] : Py_None, made[1] ? made[1] : Py_None, made[2] ? made[2] : Py_None);

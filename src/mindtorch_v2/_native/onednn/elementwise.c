@@ -74,9 +74,9 @@ static int gelu_algorithm(PyObject *approximate)
 }
 
 /* gelu_backward(grad_output, self, approximate) */
-static PyObject *gelu_backward(PyObject *const *args, PyObject *behind)
+static PyObject *gelu_backward(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     View grad, x, y;
     if (!view_read(&grad, args[0]) || !view_read(&x, args[1]) || !is_contiguous(&grad) || !is_contiguous(&x)
         || grad.type != x.type || grad.ndim != x.ndim || memcmp(grad.dims, x.dims, sizeof *x.dims * (size_t)x.ndim))
@@ -103,9 +103,9 @@ static PyObject *gelu_backward(PyObject *const *args, PyObject *behind)
 }
 
 #define UNARY(name, algorithm)                                                                                         \
-    static PyObject *name(PyObject *const *args, PyObject *behind)                                                     \
+    static PyObject *name(PyObject *const *args, PyObject *fallback)                                                     \
     {                                                                                                                  \
-        (void)behind;                                                                                                  \
+        (void)fallback;                                                                                                  \
         return apply(args[0], algorithm);                                                                              \
     }
 UNARY(take_tanh, TANH)

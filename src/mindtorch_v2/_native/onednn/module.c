@@ -1,4 +1,4 @@
-/* The module `_onednn`: `Kernel` objects that try oneDNN and hand what it declines to the kernel behind them. */
+/* The module `_onednn`: `Kernel` objects that try oneDNN and hand what it declines to the fallback kernel. */
 #include "onednn.h"
 #include "common/kernel_objects.h"
 #include "common/sources.h"
@@ -30,8 +30,7 @@ static const KernelModule KERNELS = {
     .call = kernel_vectorcall,
 };
 
-/* --- functions of the module
- * ---------------------------------------------------------------------------------------------- */
+/* --- functions of the module -------------------------------------------------------------------- */
 static PyObject *set_finder(PyObject *module, PyObject *function)
 {
     (void)module;

@@ -1,4 +1,4 @@
-/* oneDNN behind the CPU kernels: what the files of this folder share.
+/* oneDNN for the CPU kernels: what the files of this folder share.
 
    A kernel describes its operands as Views, its sizes and numbers as a Key, and asks for the Plan of that key: the
    library's primitive, the layouts that it wants its operands in, and the reorders between those and the arrays.
@@ -19,8 +19,7 @@
 
 enum { MAX_VIEWS = 12, MAX_KEY = 160 };
 
-/* --- the library
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the library -------------------------------------------------------------------------------- */
 extern OneDnn dnnl;
 extern Handle engine, stream, attributes; /* the scratch memory of a primitive is the caller's */
 
@@ -37,8 +36,7 @@ bool openmp_replace(void *library); /* whether the library's parallel regions ar
 int openmp_limit(void);
 void openmp_use(int count);
 
-/* --- operands
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- operands ----------------------------------------------------------------------------------- */
 typedef struct {
     char *data;
     int ndim, type;                    /* type: TYPE_*, 0 for one that the library does not have */
@@ -57,8 +55,7 @@ View view_like(const View *view);                  /* the same shape and type in
 PyObject *view_allocate(View *view);               /* a new array with the view's strides, whose data it then is */
 PyObject *view_allocate_as(View *view, Py_ssize_t ndim, const int64_t *shape); /* row-major, of another shape */
 
-/* --- plans
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- plans -------------------------------------------------------------------------------------- */
 typedef struct {
     int64_t words[MAX_KEY];
     int count;
@@ -92,16 +89,15 @@ int plan_run(Plan *plan, const Job *job); /* 0, or -1 with an error */
 PyObject *plans_describe(void);           /* a list of (implementation, reorders, scratch bytes) */
 void plans_clear(void);
 
-/* --- kernels
- * -------------------------------------------------------------------------------------------------------------- */
-/* `behind` is the kernel that does what is declined. */
-typedef PyObject *(*kernel_function)(PyObject *const *args, PyObject *behind);
+/* --- kernels ------------------------------------------------------------------------------------ */
+/* `fallback` is the kernel that does what is declined. */
+typedef PyObject *(*kernel_function)(PyObject *const *args, PyObject *fallback);
 typedef struct {
     const char *name;
     kernel_function call;
     Py_ssize_t arguments;
     int64_t least; /* elements of the first array below which it is not tried */
-    bool narrow;   /* float32 is left to the kernel behind, which is quicker */
+    bool narrow;   /* float32 is left to the fallback kernel, which is quicker */
 } KernelEntry;
 
 extern const KernelEntry CONVOLUTIONS[], PRODUCTS[], ELEMENTWISE[];

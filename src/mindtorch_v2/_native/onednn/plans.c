@@ -32,8 +32,7 @@ struct Plan {
 static HashMap plans; /* Plan * */
 static uint64_t clock_now;
 
-/* --- keys
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- keys --------------------------------------------------------------------------------------- */
 void key_begin(Key *key, int64_t op)
 {
     key->count = 0;
@@ -64,8 +63,7 @@ void job_add(Job *job, int argument, View *view, bool output, bool fixed)
     }
 }
 
-/* --- making
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------- */
 static Handle describe_view(const View *view, bool any)
 {
     Handle made = NULL;
@@ -174,8 +172,7 @@ static void plan_make(Plan *plan, const Job *job)
             dnnl.memory_desc_destroy(desc[i]);
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the table ---------------------------------------------------------------------------------- */
 static void drop(Plan *plan)
 {
     if (plan->users)
@@ -267,8 +264,7 @@ PyObject *plans_describe(void)
     return all;
 }
 
-/* --- running
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------------------ */
 static int execute(Handle primitive, int count, const ExecArgument *arguments)
 {
     return dnnl.primitive_execute(primitive, stream, count, arguments);

@@ -62,20 +62,20 @@ static PyObject *product(PyObject *const *args, int ndim)
 }
 
 /* mm(self, mat2) */
-static PyObject *mm(PyObject *const *args, PyObject *behind)
+static PyObject *mm(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     return product(args, 2);
 }
 
 /* bmm(self, mat2) */
-static PyObject *bmm(PyObject *const *args, PyObject *behind)
+static PyObject *bmm(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     return product(args, 3);
 }
 
-/* Batches of matrices as one dimension; false where they do not lie one behind the other. */
+/* Batches of matrices as one dimension; false where they do not lie one after the other. */
 static bool fold_batch(View *v)
 {
     for (int i = 0; i < v->ndim - 3; i++)
@@ -93,9 +93,9 @@ static bool fold_batch(View *v)
 }
 
 /* matmul(self, other): matrices, batches of equally many of them, or a contiguous batch times one matrix. */
-static PyObject *matmul(PyObject *const *args, PyObject *behind)
+static PyObject *matmul(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     View a, b;
     if (!view_read(&a, args[0]) || !view_read(&b, args[1]) || a.ndim < 2 || b.ndim < 2)
         return DECLINED;
@@ -117,9 +117,9 @@ static PyObject *matmul(PyObject *const *args, PyObject *behind)
 }
 
 /* addmm(self, mat1, mat2, beta, alpha) with a vector to be added and both numbers 1: a linear layer. */
-static PyObject *addmm(PyObject *const *args, PyObject *behind)
+static PyObject *addmm(PyObject *const *args, PyObject *fallback)
 {
-    (void)behind;
+    (void)fallback;
     View a, b, bias;
     double beta, alpha;
     if (!view_read(&bias, args[0]) || !view_read(&a, args[1]) || !view_read(&b, args[2]) || a.ndim != 2 || b.ndim != 2

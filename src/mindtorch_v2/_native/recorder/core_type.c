@@ -132,7 +132,7 @@ static PyMethodDef methods[] = {
     {"leave", (PyCFunction)core_leave, METH_NOARGS, "The innermost open event of the calling thread ends."},
     {"clock_now", (PyCFunction)core_clock_now, METH_NOARGS, "The time that a row would get."},
     {"note_allocated", (PyCFunction)(void (*)(void))core_allocated, METH_FASTCALL, "Memory came to life."},
-    {"note_freed", (PyCFunction)(void (*)(void))core_freed, METH_FASTCALL, "Memory is gone."},
+    {"note_freed", (PyCFunction)(void (*)(void))core_freed, METH_FASTCALL, "Memory was released."},
     {"thread_buffer", (PyCFunction)core_thread_buffer, METH_NOARGS, "The calling thread's buffer, if it is recorded."},
     {"bind", (PyCFunction)core_bind, METH_O, "Makes a buffer the calling thread's."},
     {"renew", (PyCFunction)renew, METH_O, "Takes the buffers of the threads to be recorded."},

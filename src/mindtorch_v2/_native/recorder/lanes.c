@@ -2,7 +2,7 @@
  *
  * A task runs in a context of its own (contextvars), so a thread whose current context is another one than at the event
  * before may run another task. Python then says which (_lane_of in profiler/record/recorded_threads.py), and its lane's
- * stack of open rows takes the place of the one before. Rows from there on belong to the lane. */
+ * stack of open rows replaces the one before. Rows from there on belong to the lane. */
 #include "inline.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
         (b) = kept;                                                                                                    \
     } while (0)
 
-/* What the thread goes on with and what the lane keeps change places. */
+/* What the thread goes on with and what the lane keeps are exchanged. */
 static void exchange(Buffer *buffer, Lane *lane)
 {
     EXCHANGE(Open *, buffer->open, lane->open);
@@ -76,9 +76,9 @@ static bool note_switch(Buffer *buffer, const Lane *lane)
     if (buffer->switch_count && buffer->switches[buffer->switch_count - 1].row == next)
         buffer->switch_count--; /* no row belongs to the lane before */
     if (buffer->switch_count == buffer->switch_room) {
-        Py_ssize_t gone = 0, room = buffer->switch_room ? 2 * buffer->switch_room : 64;
-        while (gone + 1 < buffer->switch_count && buffer->switches[gone + 1].row <= buffer->rows.first)
-            gone++; /* of rows that were given up */
+        Py_ssize_t dropped = 0, room = buffer->switch_room ? 2 * buffer->switch_room : 64;
+        while (dropped + 1 < buffer->switch_count && buffer->switches[dropped + 1].row <= buffer->rows.first)
+            dropped++; /* of rows that were given up */
         Switch *grown = realloc(buffer->switches, (size_t)room * sizeof *grown);
         if (!grown) {
             PyErr_NoMemory();
@@ -86,9 +86,9 @@ static bool note_switch(Buffer *buffer, const Lane *lane)
         }
         buffer->switches = grown;
         buffer->switch_room = room;
-        for (Py_ssize_t i = gone; gone && i < buffer->switch_count; i++)
-            grown[i - gone] = grown[i];
-        buffer->switch_count -= gone;
+        for (Py_ssize_t i = dropped; dropped && i < buffer->switch_count; i++)
+            grown[i - dropped] = grown[i];
+        buffer->switch_count -= dropped;
     }
     buffer->switches[buffer->switch_count++] = (Switch){.row = next, .lane = lane->number};
     return true;

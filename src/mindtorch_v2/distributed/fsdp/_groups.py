@@ -62,8 +62,8 @@ class ParameterGroup:
         self.shapes: list[tuple[int, ...]] = []
         self.padded: list[int] = []  # elements that each process gives of a parameter
         self._inner: list[Any] = []  # of parameters that are DTensors of another mesh: that mesh, placements, shape
-        for places in owners:
-            module, name = places[0]
+        for users in owners:
+            module, name = users[0]
             whole: Any = module._parameters[name]
             inner = isinstance(whole, DTensor)
             self._inner.append((whole.device_mesh, whole.placements, tuple(whole.shape)) if inner else None)
@@ -102,14 +102,14 @@ class ParameterGroup:
 
     def _put(self, tensors: list[Any]) -> None:
         """Gives the modules these tensors."""
-        for places, tensor in zip(self.owners, tensors):
-            for module, name in places:
+        for users, tensor in zip(self.owners, tensors):
+            for module, name in users:
                 module._parameters[name] = tensor
 
     def _adopt(self) -> None:
         """Takes parameters that the program has replaced since (`to_empty`, `load_state_dict(assign=True)`)."""
-        for index, places in enumerate(self.owners):
-            module, name = places[0]
+        for index, users in enumerate(self.owners):
+            module, name = users[0]
             found = module._parameters[name]
             if found is not self.shards[index]:
                 assert found is not None

@@ -201,7 +201,7 @@ def placed(tensor: DTensor, wanted: Placements, result: Placements) -> Tensor:
 
 # --- element by element
 def pointwise(name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Elements of the result come from the elements at the same place."""
+    """Elements of the result come from the elements at the same index."""
     found, first = tensors_in([args, kwargs]), args[0]
     plain = [t for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not isinstance(t, DTensor) and t.dim()]
     writes = name.endswith("_") and name != "requires_grad_"

@@ -25,7 +25,7 @@ class ReduceAddCoalesced:
 
     @staticmethod
     def apply(destination: Any, num_inputs: int, *grads: Tensor) -> tuple[Tensor, ...]:
-        """The sums of what stands at the same place in groups of `num_inputs` tensors."""
+        """The sums of what has the same index in groups of `num_inputs` tensors."""
         groups = [grads[i : i + num_inputs] for i in range(0, len(grads), num_inputs)]
         return comm.reduce_add_coalesced(groups, destination)
 

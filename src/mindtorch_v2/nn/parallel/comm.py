@@ -62,7 +62,7 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
 def reduce_add_coalesced(
     inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 10485760
 ) -> tuple[Tensor, ...]:
-    """The sums of the tensors that stand at the same place in the lists of all devices."""
+    """The sums of the tensors at the same index in the lists of all devices."""
     return tuple(reduce_add(column, destination) for column in zip(*inputs))
 
 
@@ -85,12 +85,12 @@ def scatter(
             raise RuntimeError("'devices' and 'chunk_sizes' must not be given when 'out' is")
         pieces = aten.split_with_sizes(tensor, [o.shape[dim] for o in out], dim)
         return tuple(aten.copy_(o, piece) for o, piece in zip(out, pieces))
-    places = list(devices or ())
+    targets = list(devices or ())
     if chunk_sizes is None:
-        pieces = aten.chunk(tensor, len(places), dim)
+        pieces = aten.chunk(tensor, len(targets), dim)
     else:
         pieces = aten.split_with_sizes(tensor, list(chunk_sizes), dim)
-    return tuple(piece.to(as_device(d)) for piece, d in zip(pieces, places))
+    return tuple(piece.to(as_device(d)) for piece, d in zip(pieces, targets))
 
 
 def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Tensor | None = None) -> Tensor:

@@ -218,7 +218,7 @@ def unused_gradients(facts: Facts) -> Advice | None:
 
 
 def growing_memory(facts: Facts) -> Advice | None:
-    """Each step leaves memory behind."""
+    """Each step keeps some of the memory that it allocates."""
     for use in facts.memory:
         ends = np.array(use.at_ends[1:])
         lasting = [s for s in use.survivors if s.steps >= max(2, 0.8 * (facts.steps - 2))]

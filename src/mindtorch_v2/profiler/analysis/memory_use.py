@@ -1,4 +1,4 @@
-"""Memory over time in a form that can be drawn, who held it at its peak, and what steps left behind."""
+"""Memory over time in a form that can be drawn, who held it at its peak, and what steps did not release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .steps import Steps, find_steps
 from .tree import EventTree
 
 _KEPT_ON_PURPOSE = (Category.PARAMETER, Category.OPTIMIZER_STATE, Category.GRADIENT, Category.BUFFER)
-_FIRST_STEPS = 1  # what the first step leaves behind (states, caches) is not a leak
+_FIRST_STEPS = 1  # what the first step keeps (states, caches) is not a leak
 
 
 class Survivor(NamedTuple):

@@ -62,7 +62,7 @@ class SegmentRing:
 
 def store_of(segments: list[Segment], since_ns: int, ends: list[tuple[int, int]]) -> EventStore:
     """What the segments recorded after `since_ns`, as one store. `ends` are the times at which steps ended, with their
-    numbers: between two of them that lie in one run, a step is shown."""
+    indices: two of them that lie in one run bound a step."""
     if not segments:
         return EventStore()
     runs: dict[int, list[Recording]] = {}

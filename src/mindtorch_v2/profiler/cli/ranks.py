@@ -91,8 +91,8 @@ def print_ranks(answer: dict[str, Any], name: str, rows: int, out: Terminal) -> 
 
 def _print_times(found: list[dict[str, Any]], rows: int, out: Terminal) -> None:
     parts = ("compute", "transfer", "waiting", "input", "other")
-    shown = found if len(found) <= max(rows, 16) else sorted(found, key=lambda row: -row["waiting_ns"])[:rows]
-    out.title("Time by rank" if shown is found else f"Time by rank: the {rows} that wait most")
+    printed = found if len(found) <= max(rows, 16) else sorted(found, key=lambda row: -row["waiting_ns"])[:rows]
+    out.title("Time by rank" if printed is found else f"Time by rank: the {rows} that wait most")
     out.rows(
         ("rank", *parts, "all"),
         [
@@ -101,7 +101,7 @@ def _print_times(found: list[dict[str, Any]], rows: int, out: Terminal) -> None:
                 *(f"{time(row[f'{part}_ns'])} {percent(row[f'{part}_ns'] / max(row['wall_ns'], 1))}" for part in parts),
                 time(row["wall_ns"]),
             )
-            for row in shown
+            for row in printed
         ],
     )
 

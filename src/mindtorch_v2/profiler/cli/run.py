@@ -140,7 +140,7 @@ class _Recording:
             return run_program(program)
         except SystemExit:
             raise
-        except BaseException as error:  # noqa: BLE001 - shown as Python shows what a program raises
+        except BaseException as error:  # noqa: BLE001 - printed as Python prints what a program raises
             self.is_interrupted = isinstance(error, KeyboardInterrupt)
             return _shown(error)
 

@@ -50,18 +50,18 @@ def before_ending(act: Callable[[], None]) -> Callable[[], None]:
         install(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    def shown(handler: Any) -> Any:
+    def without_ours(handler: Any) -> Any:
         return signal.SIG_DFL if handler is handle else handler
 
-    def install_shown(signalnum: Any, handler: Any) -> Any:
+    def install_hiding_ours(signalnum: Any, handler: Any) -> Any:
         is_default = handler == signal.SIG_DFL and signalnum in numbers and os.getpid() == owner
-        return shown(install(signalnum, handle if is_default else handler))
+        return without_ours(install(signalnum, handle if is_default else handler))
 
-    def ask_shown(signalnum: Any) -> Any:
-        return shown(ask(signalnum))
+    def ask_hiding_ours(signalnum: Any) -> Any:
+        return without_ours(ask(signalnum))
 
     for number in numbers:
         if ask(number) is signal.SIG_DFL:
             install(number, handle)
-    signal.signal, signal.getsignal = install_shown, ask_shown
+    signal.signal, signal.getsignal = install_hiding_ours, ask_hiding_ours
     return act_once

@@ -1,4 +1,4 @@
-"""The clock that every time of a profile is read from. Tests put another one in its place; nothing sleeps."""
+"""The clock that every time of a profile is read from. Tests replace it with another one; nothing sleeps."""
 
 from __future__ import annotations
 

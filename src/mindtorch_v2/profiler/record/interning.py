@@ -162,7 +162,7 @@ def _describe_list(values: Any) -> _Argument:
     return _Argument((), (), "", None)  # lists of optional tensors (indices) and of other objects
 
 
-# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: shown values by op and
+# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: the values to record, by op and
 # argument.
 _FILLED_IN = {
     ("randint", "dtype"): _INT64_CODE,

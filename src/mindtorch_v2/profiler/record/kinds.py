@@ -13,7 +13,7 @@ class Kind(IntEnum):
     BACKWARD = 2  # a node's function is applied: X
     SCOPE = 3  # a user annotation: record_function, Optimizer.step#..., enumerate(DataLoader)#...
     STEP = 4  # ProfilerStep#N
-    FUNCTION = 5  # a named call that is shown like an operator (_RecordFunctionFast, a custom Function's forward)
+    FUNCTION = 5  # a named call that is recorded like an operator (_RecordFunctionFast, a custom Function's forward)
     PYTHON = 6  # a Python function: file.py(12): fn
     BUILTIN = 7  # a function written in C: <built-in function len>
     MODULE = 8  # nn.Module: Linear_0
@@ -72,7 +72,7 @@ class Category(IntEnum):
     GRADIENT = 5
     AUTOGRAD_DETAIL = 6
     UNKNOWN = 7
-    SCRATCH = 8  # a kernel's own, gone when the operator ends
+    SCRATCH = 8  # a kernel's own, released before the operator ends
     BUFFER = 9  # a module's, not trained
 
 

@@ -17,8 +17,8 @@ from .row_format import device_number
 
 
 class LiveBlock(NamedTuple):
-    """A block that a tensor holds: its number (0 for none, which says that someone looked), place, and what it is
-    for.
+    """A block that a tensor holds: its id (0 for none, which says that someone looked), address and size, device, and
+    what it is for.
     """
 
     block: int
@@ -29,7 +29,7 @@ class LiveBlock(NamedTuple):
 
 
 def find_live_blocks(new_recording: bool) -> list[LiveBlock]:
-    """The blocks of all tensors that live. Takes a time proportional to their number. A `new_recording` begins with
+    """The blocks of all tensors that live. Takes a time proportional to their count. A `new_recording` begins with
     them: from now on only others are reported.
     """
     if new_recording:

@@ -70,7 +70,7 @@ class Recorder(RecordedThreads):
                         if sys.getprofile() is buffer.paused_by_ops:
                             sys.setprofile(None)
                         else:
-                            buffer.paused_by_ops = None  # another has taken its place
+                            buffer.paused_by_ops = None  # another profile function has replaced it
                     buffer.op_stacks[row] = stack
             buffer.details += (row, 0, inputs, stack, buffer.module)
         buffer.rows += (row, self.now(), label, parent, sequence_nr)
@@ -103,7 +103,7 @@ class Recorder(RecordedThreads):
     def enter_function(
         self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None, sequence_nr: int = -1
     ) -> None:
-        """A named call that is shown like an operator."""
+        """A named call that is recorded like an operator."""
         self._enter(Kind.FUNCTION, name, args, sequence_nr, keywords=keywords)
 
     def _enter(

@@ -54,7 +54,7 @@ class Session:
         self.devices = tuple(devices)  # whose launches are watched
         self._watch: Watches | None = None
         self._device: DeviceResults | None = None  # what ran on devices, once the window has ended
-        self._is_displaced = False  # another profile function took the place of the one that records Python calls
+        self._is_displaced = False  # another profile function replaced the one that records Python calls
         self._told = False  # whether that was said
         self.warming = warming
         self.number = next(_numbers)

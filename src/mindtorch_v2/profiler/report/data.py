@@ -58,11 +58,11 @@ def report_data(store: EventStore, title: str = "", most_events: int = MOST_EVEN
         - {-1}
     )
     steps = facts.phases.steps
-    events, place = timeline(tree, steps, wanted, most_events)
+    events, event_of_row = timeline(tree, steps, wanted, most_events)
     origin = min(window_of(store)[0], int(steps.start_ns[0]))
-    if events["shown"] < len(store):
+    if events["drawn"] < len(store):
         left_out.append(
-            f"Timeline: {len(store) - events['shown']:,} of {len(store):,} events, the shortest ones, are merged "
+            f"Timeline: {len(store) - events['drawn']:,} of {len(store):,} events, the shortest ones, are merged "
             "with their neighbours; "
             "all tables and graphs count them."
         )
@@ -78,12 +78,12 @@ def report_data(store: EventStore, title: str = "", most_events: int = MOST_EVEN
         "machine": busy_note(store),
         "phases": _phases(facts.phases, origin, left_out),
         "verdict": verdict(facts.phases, device_use(tree), facts.has_unseen_work)._asdict(),
-        "operators": _operators(listed, place, left_out),
+        "operators": _operators(listed, event_of_row, left_out),
         "flames": _flames(tree, left_out),
         "modules": _modules(tree, left_out),
         "memory": [_memory(use, origin) for use in facts.memory],
-        "devices": [_device(d, place, left_out) for d in devices],
-        "advice": [advice_data(a, place) for a in findings],
+        "devices": [_device(d, event_of_row, left_out) for d in devices],
+        "advice": [advice_data(a, event_of_row) for a in findings],
         "timeline": events,
     }
 
@@ -193,24 +193,24 @@ _COLUMNS = (
 )
 
 
-def _operators(listed: Sequence[Operator], place: dict[int, int], left_out: list[str]) -> dict[str, Any]:
+def _operators(listed: Sequence[Operator], event_of_row: dict[int, int], left_out: list[str]) -> dict[str, Any]:
     if len(listed) > MOST_OPERATORS:
         left_out.append(
             f"Operators: {len(listed) - MOST_OPERATORS:,} of {len(listed):,} rows, those with the least own time."
         )
-    shown = listed[:MOST_OPERATORS]
+    printed = listed[:MOST_OPERATORS]
     details = [
         [
             [[cut(p.name), p.calls, p.total_ns, p.index] for p in parts]
             for parts in (o.callers, o.callees, o.shapes, o.lines)
         ]
-        for o in shown[:MOST_DETAILED]
+        for o in printed[:MOST_DETAILED]
     ]
     return {
         "columns": _COLUMNS,
-        "rows": [[cut(o.name), *(getattr(o, c) for c in _COLUMNS[1:])] for o in shown],
+        "rows": [[cut(o.name), *(getattr(o, c) for c in _COLUMNS[1:])] for o in printed],
         "details": details,
-        "slowest": [place.get(o.slowest_row, -1) for o in shown],
+        "slowest": [event_of_row.get(o.slowest_row, -1) for o in printed],
     }
 
 
@@ -294,7 +294,7 @@ def _memory(use: MemoryUse, origin: int) -> dict[str, Any]:
     }
 
 
-def _device(report: DeviceReport, place: dict[int, int], left_out: list[str]) -> dict[str, Any]:
+def _device(report: DeviceReport, event_of_row: dict[int, int], left_out: list[str]) -> dict[str, Any]:
     if len(report.kernels) > MOST_KERNELS:
         left_out.append(
             f"Device {report.use.device}: {len(report.kernels) - MOST_KERNELS:,} of {len(report.kernels):,} kernels."
@@ -312,7 +312,7 @@ def _device(report: DeviceReport, place: dict[int, int], left_out: list[str]) ->
                 k.p50_ns,
                 k.max_ns,
                 cut(k.launched_by),
-                place.get(k.slowest_row, -1),
+                event_of_row.get(k.slowest_row, -1),
             ]
             for k in report.kernels[:MOST_KERNELS]
         ],
@@ -327,9 +327,11 @@ def _device(report: DeviceReport, place: dict[int, int], left_out: list[str]) ->
     }
 
 
-def advice_data(finding: Advice, place: dict[int, int] | None = None) -> dict[str, Any]:
-    """A finding as JSON; `events` are places in the timeline where there is one, else rows."""
-    rows = finding.rows if place is None else [place[r] for r in finding.rows if r in place]
+def advice_data(finding: Advice, event_of_row: dict[int, int] | None = None) -> dict[str, Any]:
+    """A finding as JSON; `events` are indices of the timeline's events where there is a timeline, else rows."""
+    rows = finding.rows
+    if event_of_row is not None:
+        rows = [event_of_row[row] for row in rows if row in event_of_row]
     return {
         "rule": finding.rule,
         "title": finding.title,

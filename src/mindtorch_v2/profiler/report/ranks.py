@@ -44,14 +44,14 @@ def telling_ranks(job: JobAnswer, most: int) -> list[int]:
     return sorted(list(ordered)[:most])
 
 
-def ranks_data(job: JobAnswer, store: EventStore, shown: Sequence[int]) -> dict[str, Any]:
-    """What the page shows of a job, in the form of `report_data`: the answer and a timeline, and nothing of what is one
+def ranks_data(job: JobAnswer, store: EventStore, drawn: Sequence[int]) -> dict[str, Any]:
+    """What the page tells of a job, in the form of `report_data`: the answer and a timeline, and nothing of what is one
     rank's."""
     tree = EventTree(store)
     events, _ = timeline(tree, find_steps(store), [], MOST_EVENTS // 3)
     first, last = window_of(store)
     left_out = (
-        [] if len(shown) == len(job.ranks) else [f"Timelines of {len(job.ranks) - len(shown)} ranks are left out."]
+        [] if len(drawn) == len(job.ranks) else [f"Timelines of {len(job.ranks) - len(drawn)} ranks are left out."]
     )
     return {
         "title": f"all {len(job.ranks)} ranks",

@@ -49,30 +49,30 @@ class Layout:
 def timeline(
     tree: EventTree, steps: Steps, wanted: list[int], most: int = MOST_EVENTS
 ) -> tuple[dict[str, Any], dict[int, int]]:
-    """The timeline as JSON, and where each of the `wanted` rows stands in it (those are kept in any case)."""
+    """The timeline as JSON, and the index of its event for each of the `wanted` rows (those are kept in any case)."""
     store = tree.store
     keep = _rows_to_keep(store, steps, wanted, most)
     layout = _lay_out(store, keep)
     origin = min(window_of(store)[0], int(steps.start_ns[0]))
-    place = np.full(len(store) + 1, -1, np.int64)
+    event_of_row = np.full(len(store) + 1, -1, np.int64)
     is_event = layout.rows >= 0
-    place[layout.rows[is_event]] = np.flatnonzero(is_event)
+    event_of_row[layout.rows[is_event]] = np.flatnonzero(is_event)
     data = {
         "tracks": layout.tracks,
         "lanes": [[t, d, n] for (t, d), n in zip(layout.lanes, layout.lane_sizes)],
         "count": len(layout.rows),
         "events": len(store),
-        "shown": int(is_event.sum()),
+        "drawn": int(is_event.sum()),
         "columns": _columns(tree, layout, origin),
         **_texts(tree, layout),
-        "flows": _flows(tree, place),
+        "flows": _flows(tree, event_of_row),
     }
-    return data, {row: int(place[row]) for row in wanted if place[row] >= 0}
+    return data, {row: int(event_of_row[row]) for row in wanted if event_of_row[row] >= 0}
 
 
 def _rows_to_keep(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.ndarray:
-    """Which rows are shown one by one: all where they fit; else the slowest and the median step wholly (if they
-    fit), and of the others the longest rows. What encloses a shown row is shown.
+    """Which rows are drawn one by one: all where they fit; else the slowest and the median step wholly (if they
+    fit), and of the others the longest rows. What encloses a drawn row is drawn.
     """
     if len(store) <= most:
         return np.ones(len(store), bool)
@@ -133,8 +133,8 @@ def _lay_out(store: EventStore, keep: np.ndarray) -> Layout:
 def _merge_neighbours(
     store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Neighbours in a lane that are not shown, as one event each: (start, end, name, count, row, track, depth). They
-    merge until the next shown one or the next gap that can be seen; the count includes all that is below them."""
+    """Neighbours in a lane that are not drawn, as one event each: (start, end, name, count, row, track, depth). They
+    merge until the next drawn one or the next gap that can be seen; the count includes all that is below them."""
     is_top = ~keep & np.append(keep, True)[store.parent]
     below = np.bincount(kept_ancestors(store.parent, keep | is_top)[~keep], minlength=len(store))
     members = np.flatnonzero(keep | is_top)
@@ -217,18 +217,18 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 
 
-def _flows(tree: EventTree, place: np.ndarray) -> dict[str, Any]:
-    """Pairs of places: from a launching call to its work, and from a forward operator to its backward function."""
+def _flows(tree: EventTree, event_of_row: np.ndarray) -> dict[str, Any]:
+    """Pairs of indices of events: from a launching call to its work, and from a forward operator to its backward function."""
     store = tree.store
     launched = np.flatnonzero((store.launcher >= 0) & (store.kind != Kind.DEVICE_SCOPE))
     pairs = find_flows(tree)
-    source = np.concatenate([place[store.launcher[launched]], place[tree.rows_of(pairs.forward)]])
-    target = np.concatenate([place[launched], place[tree.rows_of(pairs.backward)]])
+    source = np.concatenate([event_of_row[store.launcher[launched]], event_of_row[tree.rows_of(pairs.forward)]])
+    target = np.concatenate([event_of_row[launched], event_of_row[tree.rows_of(pairs.backward)]])
     both = np.flatnonzero((source >= 0) & (target >= 0))
-    shown = both[:MOST_FLOWS]
+    drawn = both[:MOST_FLOWS]
     return {
-        "from": pack(source[shown], 3),
-        "to": pack(target[shown], 3),
-        "count": len(shown),
-        "left_out": len(source) - len(shown),
+        "from": pack(source[drawn], 3),
+        "to": pack(target[drawn], 3),
+        "count": len(drawn),
+        "left_out": len(source) - len(drawn),
     }

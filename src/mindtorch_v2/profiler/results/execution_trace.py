@@ -75,8 +75,8 @@ class _Values:
                 f"GenericList[{','.join(r[2] for r in rows)}]",
                 [r[3] for r in rows],
             )
-        shown, type_name = self._plain(value)
-        return shown, [], type_name, []
+        text, type_name = self._plain(value)
+        return text, [], type_name, []
 
     def _tensor(self, t: Tensor) -> list[Any]:
         number = self._numbers.of(t)

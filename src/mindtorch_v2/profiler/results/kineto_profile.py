@@ -36,7 +36,7 @@ _METADATA_TYPES = (
 
 
 class _SilentDeprecation(FutureWarning, PendingDeprecationWarning):
-    """PyTorch's warning of something that has no replacement here: kept for those who look for it, not shown by
+    """PyTorch's warning of something that has no replacement here: kept for those who look for it, not printed by
     default.
     """
 
@@ -153,7 +153,7 @@ class _KinetoProfile:
         self.profiler._prepare_trace()
 
     def _loses_events(self) -> bool:
-        """Whether the cycle that is about to be replaced has been shown to nobody."""
+        """Whether the cycle that is about to be replaced was handed to nobody."""
         return True
 
     @guarded("_end_recording")

@@ -20,7 +20,7 @@ def _set_fwd_bwd_enabled_val(enabled: bool) -> None:
 
 
 def _set_cuda_sync_enabled_val(enabled: bool) -> None:
-    """Taken and forgotten: there is no CUDA whose synchronisations could be shown."""
+    """Accepted without effect: there is no CUDA whose synchronisations could be recorded."""
 
 
 def _add_execution_trace_observer(output_file_name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Folders of segments that a flight recorder left behind, as one store."""
+"""Folders of segments that a flight recorder left on disk, as one store."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
-made = {"place": [rank, size, int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"])]}
+made = {"ranks": [rank, size, int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"])]}
 
 
 def note(name, value):

@@ -184,7 +184,7 @@ def test_pprof(tmp_path):
     for number, message in body:
         if number == 2:
             sample = dict(fields(message))
-            stack = [strings[functions[locations[place][1]][2]] for place in sample[1]]
+            stack = [strings[functions[locations[location][1]][2]] for location in sample[1]]
             found[tuple(reversed(stack))] = _numbers(sample[2])
     main = "main (train.py:3)"
     assert found[main, "aten::linear", "aten::mm"] == [1, 50]

@@ -1,4 +1,4 @@
-"""Lines made from columns: the native writer and its twin give the same bytes.
+"""Lines made from columns: the native writer and Python give the same bytes.
 
 How they get into files, and what that takes.
 """
@@ -32,7 +32,7 @@ native = pytest.mark.skipif(not rows.is_native(), reason="the native writer is n
 int64 = st.integers(-(2**63), 2**63 - 1)
 
 
-def twin(segments, count):
+def expected_rows(segments, count):
     return b",\n".join(line.encode() for line in rows._lines(segments, count))
 
 
@@ -44,7 +44,7 @@ def twin(segments, count):
     ),
     st.lists(st.text(st.characters(max_codepoint=127), max_size=30), min_size=4, max_size=4),
 )
-def test_native_and_twin_agree(values, texts):
+def test_native_and_python_rows_agree(values, texts):
     numbers, times, picks, outer, inner = (
         [np.array(column) for column in zip(*values)] if values else [np.zeros(0, int)] * 5
     )
@@ -55,7 +55,7 @@ def test_native_and_twin_agree(values, texts):
         Micro(times),
         b"}",
     )
-    assert rows.format_rows(segments, len(values)) == twin(segments, len(values))
+    assert rows.format_rows(segments, len(values)) == expected_rows(segments, len(values))
 
 
 @pytest.mark.parametrize(
@@ -227,12 +227,12 @@ def test_blocks_are_one_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
 def test_an_error_of_a_thread_is_that_of_the_export(tmp_path, monkeypatch, name):
     monkeypatch.setattr(threaded_writer, "_BLOCK", 1000)
-    for place in ("_work", "_finish"):
+    for stage in ("_work", "_finish"):
         with monkeypatch.context() as patch:
             patch.setattr(
                 threaded_writer.GzipBlocks if name.endswith("gz") else threaded_writer.Blocks,
-                place,
-                _fails if place == "_finish" else lambda *args: _fails,
+                stage,
+                _fails if stage == "_finish" else lambda *args: _fails,
             )
             before = threading.active_count()
             with pytest.raises(OSError) as caught:

@@ -39,23 +39,23 @@ def damaged(data: bytes, rng: random.Random, times: int = 1) -> bytes:
     """The data with bits flipped, parts cut off, left out, put in or exchanged, or (of text) values replaced."""
     made = bytearray(data)
     for _ in range(times):
-        place, other, size = rng.randrange(len(made)), rng.randrange(len(made)), rng.randrange(1, 80)
+        offset, other, size = rng.randrange(len(made)), rng.randrange(len(made)), rng.randrange(1, 80)
         way = rng.randrange(6)
         if way == 0:
-            made[place] ^= 1 << rng.randrange(8)
+            made[offset] ^= 1 << rng.randrange(8)
         elif way == 1:
-            del made[place:]
+            del made[offset:]
         elif way == 2:
-            del made[place : place + size]
+            del made[offset : offset + size]
         elif way == 3:
-            made[place:place] = rng.choice(_PIECES)
+            made[offset:offset] = rng.choice(_PIECES)
         elif way == 4:
-            made[place : place + size], made[other : other + size] = (
+            made[offset : offset + size], made[other : other + size] = (
                 made[other : other + size],
-                made[place : place + size],
+                made[offset : offset + size],
             )
         else:
-            found = _VALUE.search(made, place)
+            found = _VALUE.search(made, offset)
             if found is not None:
                 made[found.start() : found.end()] = rng.choice(_PIECES)
         made = made or bytearray(b"[")

@@ -57,9 +57,9 @@ def test_what_is_no_trace(tmp_path, text, problem):
 
 def test_damaged_compression(tmp_path):
     data, rng = write(tmp_path / "t.json.gz", gpu_events()).read_bytes(), random.Random(3)
-    for place in rng.sample(range(10, len(data)), 150):
+    for offset in rng.sample(range(10, len(data)), 150):
         damaged = bytearray(data)
-        damaged[place] ^= rng.randrange(1, 256)
+        damaged[offset] ^= rng.randrange(1, 256)
         (tmp_path / "d").write_bytes(damaged)
         with pytest.raises(ProfileFileError):
             load(tmp_path / "d")

@@ -118,10 +118,10 @@ def test_events_of_a_lane_do_not_overlap_and_what_does_not_fit_is_merged_and_cou
         events += [E("aten::outer", at + 1000 * i, at + 1000 * i + 900) for i in range(50)]
         events += [E("aten::inner", at + 1000 * i + 10, at + 1000 * i + 10 + i) for i in range(50)]
     store = make_store(events)
-    data, place = timeline(EventTree(store), find_steps(store), [5], most=500)
+    data, event_of_row = timeline(EventTree(store), find_steps(store), [5], most=500)
     found = events_of(data)
-    assert sum(m or 1 for _s, _l, _n, m, _d in found) == len(store)  # shown, or counted in what is merged
-    assert data["shown"] <= 560 and 5 in place
+    assert sum(m or 1 for _s, _l, _n, m, _d in found) == len(store)  # drawn, or counted in what is merged
+    assert data["drawn"] <= 560 and 5 in event_of_row
     by_lane: dict[int, list[tuple[int, int]]] = {}
     for start, length, _name, _merged, depth in found:
         by_lane.setdefault(depth, []).append((start, start + length))
@@ -165,7 +165,7 @@ def test_a_store_without_events_has_a_page():
 
 
 @pytest.mark.parametrize(
-    ("properties", "shown"),
+    ("properties", "printed"),
     [
         ("[]", None),
         ('[{"id": 0, "name": "X", "totalGlobalMem": 34089730048}, {"id": 1, "name": "X", "totalGlobalMem": 34089730048}]',
@@ -176,6 +176,6 @@ def test_a_store_without_events_has_a_page():
         ("[3]", "[3]"),
     ],
 )  # fmt: skip
-def test_devices_are_told_in_words(properties, shown):
+def test_devices_are_told_in_words(properties, printed):
     about = report_data(make_store([E("aten::a", 0, 5)], device_properties=properties))["about"]
-    assert about.get("devices") == shown
+    assert about.get("devices") == printed

@@ -1,4 +1,4 @@
-"""Arithmetic as modules, so that each place in a model can have an observer of its own."""
+"""Arithmetic as modules, so that each use in a model can have an observer of its own."""
 
 from __future__ import annotations
 

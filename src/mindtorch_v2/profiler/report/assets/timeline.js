@@ -71,8 +71,8 @@ SECTIONS.push({
         y += counterHeight;
       }
       tallest = y;
-      const place = new Map(rows.filter((row) => row.i !== undefined).map((row) => [row.i, row]));
-      for (const lane of T.lanes) lane.row = place.get(lane.track);
+      const rowOfTrack = new Map(rows.filter((row) => row.i !== undefined).map((row) => [row.i, row]));
+      for (const lane of T.lanes) lane.row = rowOfTrack.get(lane.track);
     };
     const view = canvasIn(
       frame,
@@ -433,10 +433,10 @@ SECTIONS.push({
     const step = (by) => {
       if (!hits || !hits.length) return;
       const now = selected >= 0 ? T.start[selected] : from,
-        place = hits.indexOf(selected);
+        index = hits.indexOf(selected);
       const next =
-        place >= 0
-          ? (place + by + hits.length) % hits.length
+        index >= 0
+          ? (index + by + hits.length) % hits.length
           : Math.max(
               0,
               hits.findIndex((i) => T.start[i] >= now),

@@ -43,7 +43,7 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
 @functional_datapipe("map")
 class MapperIterDataPipe(IterDataPipe[Any]):
     """The results of a function. `input_col` gives it parts of each sample (an index, a key, or a list of them);
-    `output_col` says where its result goes: None for the place of the (first) input, -1 for the end.
+    `output_col` says where its result goes: None to replace the (first) input, -1 for the end.
     """
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
@@ -147,7 +147,7 @@ class ShardingFilterIterDataPipe(IterDataPipe[Any]):
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(IterDataPipe[Any]):
     """The samples in a random order, through a buffer. Workers of a DataLoader shuffle alike, so that a
-    `sharding_filter` behind it gives each sample once.
+    `sharding_filter` after it gives each sample once.
     """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
