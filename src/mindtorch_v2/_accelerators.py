@@ -28,7 +28,7 @@ class Backend:
     name         of the device, as in `torch.device("name:0")`
     title        what traces call it
     activity     the member of `ProfilerActivity` whose profiles show what it did
-    number       of the device type in profiles: that of a member of `DeviceType`
+    type_code    of the device type in profiles: that of a member of `DeviceType`
     composites   functions that stand for steps which other devices do with several operators: "_convolution" (the
     operator's
                  arguments), "_fused_sgd_" and "_fused_adam_" (one parameter: see `_backends/composite/foreach.py`)
@@ -39,7 +39,7 @@ class Backend:
     name = ""
     title = ""
     activity = "PrivateUse1"
-    number = 20
+    type_code = 20
     runtime_prefixes: tuple[str, ...] = ()  # how the names of its runtime's calls begin, as traces have them
     key = 0  # the device's bit; `register` sets it
     composites: Mapping[str, Callable[..., Any]] = {}

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 else:
     _OpMethods = object
 
-_numbers = itertools.count(1)
+_ids = itertools.count(1)
 
 if TYPE_CHECKING or native is None:
 
@@ -73,14 +73,14 @@ if TYPE_CHECKING or native is None:
         _retain: bool = False
         _device: Device | None = None
         _view_kind: str = ""  # "", "multi" (one of several views), "no_grad"
-        _numbered: tuple[int, int] = (0, 0)  # identity and number; a copy of the fields has another identity
+        _identified: tuple[int, int] = (0, 0)  # address and id; a copy of the fields has another address
 
         @property
-        def _number(self) -> int:
-            """A number that no other tensor of the process has or had."""
-            if self._numbered[0] != id(self):
-                self._numbered = id(self), next(_numbers)
-            return self._numbered[1]
+        def _id(self) -> int:
+            """An integer that no other tensor of the process has or had."""
+            if self._identified[0] != id(self):
+                self._identified = id(self), next(_ids)
+            return self._identified[1]
 
     _new = object.__new__
 else:
@@ -259,8 +259,8 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
 
     @property
     def _cdata(self) -> int:
-        """A number that tells this tensor from all others of the process, as a profile's event tree has it."""
-        return self._number
+        """An integer that tells this tensor from all others of the process, as a profile's event tree has it."""
+        return self._id
 
     @property
     def layout(self) -> Any:

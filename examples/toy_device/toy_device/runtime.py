@@ -26,10 +26,10 @@ watcher: Any = None  # of the profiler, while it watches (see timeline.py)
 class Stream:
     """Work in order, on a thread of its own that starts with the first piece."""
 
-    numbers = iter(range(1 << 30))
+    ids = iter(range(1 << 30))
 
     def __init__(self) -> None:
-        self.stream_id = next(Stream.numbers)
+        self.stream_id = next(Stream.ids)
         self._work: queue.SimpleQueue[tuple[float, Callable[[], Any], threading.Event | None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None

@@ -33,15 +33,15 @@ class Watch:
         self._rows: list[tuple[str, int, int, int, int, int, int]] = []
 
     def launch(self, name: str, kind: int, work: Callable[[], Any], nbytes: int, stream: runtime.Stream) -> None:
-        number = next(self._host.numbers)
-        call = self._host.open(name if kind == MEMCPY else "toyLaunchKernel", number)
+        launch_id = next(self._host.launch_ids)
+        call = self._host.open(name if kind == MEMCPY else "toyLaunchKernel", launch_id)
 
         def watched() -> None:
             start = self._host.now()
             work()
             time.sleep(runtime.DELAY)
             label = "Memcpy" if kind == MEMCPY else f"toy_{name}"
-            self._rows.append((label, kind, start, self._host.now(), stream.stream_id, number, nbytes))
+            self._rows.append((label, kind, start, self._host.now(), stream.stream_id, launch_id, nbytes))
 
         stream.put(watched)
         self._host.close(call)
@@ -49,7 +49,7 @@ class Watch:
     def start(self) -> int:
         self._users += 1
         runtime.watcher = self
-        return int(next(self._host.numbers))
+        return int(next(self._host.launch_ids))
 
     def stop(self, first: int) -> Result:
         runtime.synchronize()

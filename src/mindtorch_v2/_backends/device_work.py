@@ -12,7 +12,7 @@ KERNEL, MEMCPY, MEMSET = range(3)
 
 class Work(NamedTuple):
     """A row for each thing that a device did: arrays of int64, times in nanoseconds of the profiler's clock.
-    `number` is that of the launch, -1 if unknown.
+    `launch_id` is that of the launch, -1 if unknown.
     """
 
     names: list[str]
@@ -22,7 +22,7 @@ class Work(NamedTuple):
     end_ns: np.ndarray
     device: np.ndarray
     stream: np.ndarray
-    number: np.ndarray
+    launch_id: np.ndarray
     nbytes: np.ndarray
 
     def where(self, wanted: np.ndarray) -> Work:

@@ -269,7 +269,7 @@ def assert_nested(store: EventStore) -> None:
 def assert_times_add_up(store: EventStore) -> None:
     """Per thread, the self times of events sum to the time during which any of them was open."""
     tree = EventTree(store)
-    numbers = np.array([thread.number for thread in store.threads])[tree.column(store.thread, 0)]
+    numbers = np.array([thread.id for thread in store.threads])[tree.column(store.thread, 0)]
     is_row = tree.row >= 0 if not tree._is_all_rows else np.ones(len(tree), bool)
     for number in np.unique(numbers):
         mine = np.flatnonzero((numbers == number) & is_row)

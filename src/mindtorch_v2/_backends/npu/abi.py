@@ -192,7 +192,7 @@ RECORD_LAYOUTS = {  # packed
             ("name", "<u8"),
         ]
     ),
-    KIND_EXTERNAL: np.dtype([("kind", "<u4"), ("external_kind", "<u4"), ("number", "<i8"), ("correlation", "<i8")]),
+    KIND_EXTERNAL: np.dtype([("kind", "<u4"), ("external_kind", "<u4"), ("launch_id", "<i8"), ("correlation", "<i8")]),
     KIND_MEMCPY: _TRANSFER,
     KIND_MEMSET: _TRANSFER,
 }

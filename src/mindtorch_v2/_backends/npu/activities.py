@@ -1,7 +1,7 @@
 """Device times: of kernels from activity records (MSPTI) where the libraries give them, else from timing events; of
 copies from timing events always.
 
-Every launch gets a number, whichever thread it comes from. It is pushed as an external correlation id around the
+Every launch gets an id, whichever thread it comes from. It is pushed as an external correlation id around the
 launch, so that records can be traced back to it. Device clocks are aligned with the host's by small kernels whose
 launch and end the host brackets.
 """
@@ -27,8 +27,8 @@ class Host(Protocol):
     def now(self) -> int:
         """Nanoseconds on the profiler's clock."""
 
-    def open(self, name: str, number: int) -> Any:
-        """Opens the event of a runtime call that launches under this number."""
+    def open(self, name: str, launch_id: int) -> Any:
+        """Opens the event of a runtime call that launches under this id."""
 
     def close(self, handle: Any) -> None:
         """Closes it."""
@@ -43,11 +43,11 @@ class Watch:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.users = 0
-        self._number = itertools.count(1).__next__ if native.launcher is None else native.launcher.take_number
+        self._next_id = itertools.count(1).__next__ if native.launcher is None else native.launcher.take_id
         self._native = False
         self._open = threading.local()
         self._source: Any = None
-        self._began: dict[int, int] = {}  # number -> the host's time at the beginning of that window
+        self._began: dict[int, int] = {}  # id -> the host's time at the beginning of that window
         self._lock = threading.RLock()
 
     # --- around launches
@@ -61,9 +61,9 @@ class Watch:
         if source is None or getattr(source, "is_own", False):
             self._open.source = None
             return
-        number = self._number()
-        self._open.source, self._open.row = source, self.host.open(name, number)
-        source.begin(number, name, stream)
+        launch_id = self._next_id()
+        self._open.source, self._open.row = source, self.host.open(name, launch_id)
+        source.begin(launch_id, name, stream)
 
     def end(self, name: str, stream: Stream) -> None:
         source = self._open.source
@@ -78,26 +78,26 @@ class Watch:
             return
         self._open.first = source.marks.mark(stream)
         if self._native:
-            self._open.number = native.launcher.watch_begin()
+            self._open.launch_id = native.launcher.watch_begin()
         else:
-            self._open.number = self._number()
-            self._open.row = self.host.open(name, self._open.number)
+            self._open.launch_id = self._next_id()
+            self._open.row = self.host.open(name, self._open.launch_id)
 
     def end_timed(self, name: str, stream: Stream, title: str, nbytes: int, kind: int = KERNEL) -> None:
         """It did. `title` is what the device's work is called, `kind` what it is."""
-        source, number = self._open.source, getattr(self._open, "number", 0)
+        source, launch_id = self._open.source, getattr(self._open, "launch_id", 0)
         if source is None:
             return
         if self._native:
             native.launcher.watch_end(name, stream.device_index, stream.stream_id)
         else:
             self.host.close(self._open.row)
-        if number:
-            source.marks.add(number, kind, title, stream, nbytes, self._open.first, source.marks.mark(stream))
+        if launch_id:
+            source.marks.add(launch_id, kind, title, stream, nbytes, self._open.first, source.marks.mark(stream))
 
     # --- windows
     def start(self) -> int:
-        """Begins a window; its launches have at least the number that is given back."""
+        """Begins a window; its launches have at least the id that is given back."""
         with self._lock:
             if not self.users:
                 found = mspti.start(self.host)
@@ -109,17 +109,17 @@ class Watch:
                     self._leave()
                     raise
             self.users += 1
-            first = self._number()
+            first = self._next_id()
             self._began[first] = self.host.now()
         return first
 
     def stop(self, first: int) -> Result:
-        """Ends the window that `start` gave this number: waits for the devices and collects what they did in it."""
+        """Ends the window that `start` gave this id: waits for the devices and collects what they did in it."""
         with self._lock:
             source = self._source
             if source is None:  # the process is ending
                 return Result(NOTHING, {"source": "none", "error": "the process was ending"}, "[]")
-            last, ended = self._number(), self.host.now()
+            last, ended = self._next_id(), self.host.now()
             began = self._began.pop(first, ended)
             self.users -= 1
             work = NOTHING
@@ -180,7 +180,7 @@ def describe_source() -> str:
         now = staticmethod(clocks.monotonic)
         recorder = None
 
-        def open(self, name: str, number: int) -> None:
+        def open(self, name: str, launch_id: int) -> None:
             return None
 
         def close(self, handle: Any) -> None:
@@ -196,8 +196,8 @@ def describe_source() -> str:
         x + x  # noqa: B018 - only its launch matters
     took = clocks.monotonic() - began
     result = probe.stop(first)
-    numbers = result.work.number
+    ids = result.work.launch_id
     return (
-        f"{result.notes}; {len(numbers)} records of 50 launches, {(numbers >= 0).sum()} linked; {took / 50e3:.1f} us "
+        f"{result.notes}; {len(ids)} records of 50 launches, {(ids >= 0).sum()} linked; {took / 50e3:.1f} us "
         "per launch while watched"
     )

@@ -36,7 +36,7 @@ class NPUBackend(Backend):
     name = "npu"
     title = "Ascend NPU"
     activity = "NPU"
-    number = 21
+    type_code = 21
     runtime_prefixes = ("npu", "aclrt", "acl", "Hccl")
     has_generators = True
     engines = ("hccl",)

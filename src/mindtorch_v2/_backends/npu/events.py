@@ -44,7 +44,7 @@ class Mark(NamedTuple):
 class _Timed(NamedTuple):
     """Work between two marks."""
 
-    number: int
+    launch_id: int
     kind: int
     name: str
     stream: int
@@ -93,13 +93,13 @@ class Marks:
         return 0 if runtime().aclrtRecordEvent(event, stream.handle) else event
 
     def add(
-        self, number: int, kind: int, name: str, stream: Stream, nbytes: int, first: Mark | None, last: Mark | None
+        self, launch_id: int, kind: int, name: str, stream: Stream, nbytes: int, first: Mark | None, last: Mark | None
     ) -> None:
         """Says that the work of a launch lies between two marks."""
         if first is None or last is None:
             return
         with self._lock:
-            self._pending.append(_Timed(number, kind, name, stream.stream_id, nbytes, first, last))
+            self._pending.append(_Timed(launch_id, kind, name, stream.stream_id, nbytes, first, last))
             if len(self._pending) > _MOST_PENDING:
                 self._settle()
 
@@ -150,7 +150,7 @@ class Marks:
         start = self.time(work.first)
         self._rows.append(
             (
-                work.number,
+                work.launch_id,
                 work.kind,
                 work.name,
                 start,
@@ -173,7 +173,7 @@ class Marks:
         return found
 
     def collect(self, first: int, last: int) -> tuple[Work, float]:
-        """What was timed for launches numbered from `first` up to `last`, and how far its times may be off. Devices
+        """What was timed for launches with ids from `first` up to `last`, and how far its times may be off. Devices
         must have been waited for.
         """
         with self._lock:
@@ -182,8 +182,8 @@ class Marks:
             alignments = self.alignments()
             names: dict[str, int] = {}
             rows: list[tuple[int, ...]] = []
-            for number, kind, name, start, end, device, stream, nbytes in self._rows:
-                if first <= number < last:
+            for launch_id, kind, name, start, end, device, stream, nbytes in self._rows:
+                if first <= launch_id < last:
                     times = alignments[device].host(np.array([start, end]))
                     rows.append(
                         (
@@ -193,7 +193,7 @@ class Marks:
                             times.max(),
                             device,
                             stream,
-                            number,
+                            launch_id,
                             nbytes,
                         )
                     )
@@ -236,12 +236,12 @@ class EventTimes:
     def watch_natively(self) -> bool:
         return False
 
-    def begin(self, number: int, name: str, stream: Stream) -> None:
-        self._open.launch = number, name, self.marks.mark(stream)
+    def begin(self, launch_id: int, name: str, stream: Stream) -> None:
+        self._open.launch = launch_id, name, self.marks.mark(stream)
 
     def end(self, stream: Stream) -> None:
-        number, name, first = self._open.launch
-        self.marks.add(number, KERNEL, name, stream, 0, first, self.marks.mark(stream))
+        launch_id, name, first = self._open.launch
+        self.marks.add(launch_id, KERNEL, name, stream, 0, first, self.marks.mark(stream))
 
     def probe(self) -> None:
         """There is nothing to look at between the ends of a window."""
@@ -251,7 +251,7 @@ class EventTimes:
             self.marks.anchor(index)
 
     def collect(self, first: int, last: int, began: int, ended: int) -> tuple[Work, dict[str, Any]]:
-        """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
+        """What the devices did for launches with ids from `first` up to `last`, and what is known about its times."""
         rt = runtime()
         for index in self.marks.devices:
             bind(index)

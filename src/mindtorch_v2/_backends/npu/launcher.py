@@ -53,7 +53,7 @@ def entry_of(name: str) -> Entry | None:
 
 # --- operands
 def _layout(array: np.ndarray) -> tuple[Any, int, Any, int]:
-    """Dimensions, their number, strides in elements and format.
+    """Dimensions, their count, strides in elements and format.
 
     Operands copy them, so descriptions are kept for reuse.
     """

@@ -34,7 +34,7 @@ from .streams import Stream
 
 _KINDS = (abi.KIND_KERNEL, abi.KIND_EXTERNAL)
 _ANCHORS = 8
-_ANCHOR_BIT = 1 << 48  # numbers of our own small kernels
+_ANCHOR_BIT = 1 << 48  # ids of our own small kernels
 _PROBE_PERIOD = 200_000_000  # nanoseconds between looks at the clocks
 # waiting ends at once when every launch has its record
 _SHORTEST_PAUSE, _LONGEST_PAUSE, _QUIET_SECONDS = 0.001, 0.025, 0.3
@@ -78,7 +78,7 @@ def _refusal(name: str, code: int) -> Refused:
 class _Probe(NamedTuple):
     """A small kernel between two marks."""
 
-    number: int
+    launch_id: int
     first: Mark
     last: Mark
 
@@ -89,9 +89,9 @@ class ActivityTimes:
     def __init__(self, host: Any, handle: Any, delivery: Any) -> None:
         self._host, self._handle, self._delivery = host, handle, delivery
         self.marks = Marks(host)
-        self._launches: list[tuple[int, int, int, bool]] = []  # (number, device, stream, whether it is a copy)
+        self._launches: list[tuple[int, int, int, bool]] = []  # (launch_id, device, stream, whether it is a copy)
         self._taken_launches: list[np.ndarray] = []  # the same, from the launcher in C
-        # device -> groups of (number, before, after)
+        # device -> groups of (launch_id, before, after)
         self._anchors: dict[int, list[list[tuple[int, int, int]]]] = {}
         self._probes: dict[int, list[_Probe]] = {}  # device -> looks at its clocks
         self._targets: dict[int, Any] = {}  # device -> what our own kernels write to
@@ -120,10 +120,10 @@ class ActivityTimes:
         self._native = True
         return True
 
-    def begin(self, number: int, name: str, stream: Stream) -> None:
-        self._launches.append((number, stream.device_index, stream.stream_id, False))
+    def begin(self, launch_id: int, name: str, stream: Stream) -> None:
+        self._launches.append((launch_id, stream.device_index, stream.stream_id, False))
         self._pushing.acquire()
-        self._push(abi.EXTERNAL_CUSTOM0, number)
+        self._push(abi.EXTERNAL_CUSTOM0, launch_id)
 
     def end(self, stream: Stream) -> None:
         self._pop(abi.EXTERNAL_CUSTOM0, self._last)
@@ -152,7 +152,7 @@ class ActivityTimes:
 
     # --- clocks
     def _launch_own(self, index: int) -> int:
-        """Launches a small kernel in the side stream of a device; gives its number."""
+        """Launches a small kernel in the side stream of a device; gives its id."""
         entry, stream = entry_of("InplaceZero"), streams.side_stream(index)
         assert entry is not None
         target = self._targets.get(index)
@@ -161,18 +161,18 @@ class ActivityTimes:
             record_use(target._array, stream)
             streams.default_stream(index).synchronize()  # what had this memory before is done with it
         self._next_anchor += 1
-        number = self._next_anchor
+        launch_id = self._next_anchor
         with stream:
             if self._native:
-                native.launcher.set_anchor(number)
+                native.launcher.set_anchor(launch_id)
                 launch(entry, (target,), index)
                 native.launcher.set_anchor(-1)
             else:
                 with self._pushing:
-                    self._push(abi.EXTERNAL_CUSTOM0, number)
+                    self._push(abi.EXTERNAL_CUSTOM0, launch_id)
                     launch(entry, (target,), index)
                     self._pop(abi.EXTERNAL_CUSTOM0, self._last)
-        return number
+        return launch_id
 
     def anchor(self) -> None:
         """Brackets a few small kernels, on every device that is in use."""
@@ -189,9 +189,9 @@ class ActivityTimes:
             group = []
             for _ in range(_ANCHORS):
                 before = self._host.now()
-                number = self._launch_own(index)
+                launch_id = self._launch_own(index)
                 stream.synchronize()
-                group.append((number, before, self._host.now()))
+                group.append((launch_id, before, self._host.now()))
             self._anchors.setdefault(index, []).append(group)
 
     def probe(self) -> None:
@@ -201,19 +201,19 @@ class ActivityTimes:
             with self._own_launches():
                 stream = streams.side_stream(index)
                 first = self.marks.mark(stream)
-                number = self._launch_own(index)
+                launch_id = self._launch_own(index)
                 last = self.marks.mark(stream)
             if first is not None and last is not None:
-                self._probes.setdefault(index, []).append(_Probe(number, first, last))
+                self._probes.setdefault(index, []).append(_Probe(launch_id, first, last))
         except NPUError:  # a device that has failed: who waits for it is told
             return
 
     def _alignments(self, kernels: Work) -> dict[int, PiecewiseAlignment]:
         """From our own kernels, whose times are still the device's."""
-        ours = kernels.where(kernels.number >= _ANCHOR_BIT)
+        ours = kernels.where(kernels.launch_id >= _ANCHOR_BIT)
         times = {
-            number: (start, end)
-            for number, start, end in zip(*(c.tolist() for c in (ours.number, ours.start_ns, ours.end_ns)))
+            launch_id: (start, end)
+            for launch_id, start, end in zip(*(c.tolist() for c in (ours.launch_id, ours.start_ns, ours.end_ns)))
         }
         clocks, found = self.marks.alignments(), {}
         for index, anchored in self._anchors.items():
@@ -221,38 +221,38 @@ class ActivityTimes:
                 [Pair(before, *times[n], after) for n, before, after in group if n in times] for group in anchored
             ]
             for probe in self._probes.get(index, ()):
-                if probe.number in times and index in clocks:
+                if probe.launch_id in times and index in clocks:
                     marked = clocks[index].host(np.array([self.marks.time(probe.first), self.marks.time(probe.last)]))
-                    groups.append([Pair(int(marked[0]), *times[probe.number], int(marked[1]))])
+                    groups.append([Pair(int(marked[0]), *times[probe.launch_id], int(marked[1]))])
             found[index] = PiecewiseAlignment(groups, clocks[index].slope if index in clocks else 0.0)
         return found
 
     # --- records
     def collect(self, first: int, last: int, began: int, ended: int) -> tuple[Work, dict[str, Any]]:
-        """What the devices did for launches numbered from `first` up to `last`, and what is known about its times.
-        Kernels that nobody told a number belong to it if they ran between the host's moments `began` and `ended`.
+        """What the devices did for launches with ids from `first` up to `last`, and what is known about its times.
+        Kernels that nobody told an id belong to it if they ran between the host's moments `began` and `ended`.
         """
         launches = self._all_launches()
         mine = launches[(launches[:, 0] >= first) & (launches[:, 0] < last)]
         wanted = mine[mine[:, 3] == 0, 0]
         own = [
             *(n for groups in self._anchors.values() for group in groups for n, _, _ in group),
-            *(probe.number for probes in self._probes.values() for probe in probes),
+            *(probe.launch_id for probes in self._probes.values() for probe in probes),
         ]
         work = self._receive(launches, np.concatenate([wanted, own]))
         alignments = self._alignments(work)
-        work = self._on_the_host(work.where(work.number < _ANCHOR_BIT), alignments)
+        work = self._on_the_host(work.where(work.launch_id < _ANCHOR_BIT), alignments)
         work = work.where(
             np.where(
-                work.number >= 0,
-                (work.number >= first) & (work.number < last),
+                work.launch_id >= 0,
+                (work.launch_id >= first) & (work.launch_id < last),
                 (work.start_ns >= began) & (work.start_ns < ended),
             )
         )
-        lost = len(np.setdiff1d(wanted, work.number))
+        lost = len(np.setdiff1d(wanted, work.launch_id))
         copies, copies_bound = self.marks.collect(first, last)
         known = [*alignments.values()]
-        bound = max([copies_bound if len(copies.number) else 0.0, *(a.bound for a in known)])
+        bound = max([copies_bound if len(copies.launch_id) else 0.0, *(a.bound for a in known)])
         notes = {
             "source": "mspti",
             "copies": "events",
@@ -276,13 +276,13 @@ class ActivityTimes:
         return work._replace(start_ns=start, end_ns=end)
 
     def _all_launches(self) -> np.ndarray:
-        """Rows of (number, device, stream, whether it is a copy)."""
+        """Rows of (launch_id, device, stream, whether it is a copy)."""
         if native.launcher is not None:
             self._taken_launches.append(np.frombuffer(native.launcher.take_launches(), np.int64).reshape(-1, 4))
         return np.concatenate([*self._taken_launches, np.array(self._launches, np.int64).reshape(-1, 4)])
 
     def _receive(self, launches: np.ndarray, wanted: np.ndarray) -> Work:
-        """What the devices did, in their own time, once they have told about all wanted numbers or tell no more."""
+        """What the devices did, in their own time, once they have told about all wanted ids or tell no more."""
         rt = runtime()
         for index in {*np.unique(launches[:, 1]).tolist(), streams.current_index()}:
             bind(index)
@@ -293,7 +293,7 @@ class ActivityTimes:
             rt.msptiActivityFlushAll(1)
             self._parse()
             work = self._kernel_work()
-            if quiet >= _QUIET_SECONDS or np.isin(wanted, work.number).all():
+            if quiet >= _QUIET_SECONDS or np.isin(wanted, work.launch_id).all():
                 return work
             quiet = quiet + pause if self._parsed_pieces == had else 0.0
             time.sleep(pause)
@@ -330,7 +330,7 @@ class ActivityTimes:
         self._records[kind].append(records)
 
     def _with_launch_ids(self, work: Work, correlation: np.ndarray) -> Work:
-        """With the numbers of the launches that these correlations were given to, where that is known."""
+        """With the ids of the launches that these correlations were given to, where that is known."""
         known = self._all(abi.KIND_EXTERNAL)
         if not len(known):
             return work
@@ -338,7 +338,7 @@ class ActivityTimes:
         keys = known["correlation"][order]
         position = np.searchsorted(keys, correlation, "right") - 1  # the last that was said counts
         found = (position >= 0) & (keys[position] == correlation)
-        return work._replace(number=np.where(found, known["number"][order][position], -1))
+        return work._replace(launch_id=np.where(found, known["launch_id"][order][position], -1))
 
     def _all(self, kind: int) -> np.ndarray:
         """All records of a kind, in one array."""

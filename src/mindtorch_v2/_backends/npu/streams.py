@@ -128,7 +128,7 @@ def _clamp_priority(index: int, priority: int) -> int:
 
 
 def _from_pool(index: int, priority: int, apart: int | None) -> tuple[int, int]:
-    """A stream's handle and number. Streams are a scarce resource of the device: the first ones made are handed out
+    """A stream's handle and id. Streams are a scarce resource of the device: the first ones made are handed out
     again in turn, and none is ever destroyed, so that memory can belong to a stream for good.
     """
     key = index, priority if apart is None else apart
@@ -138,10 +138,10 @@ def _from_pool(index: int, priority: int, apart: int | None) -> tuple[int, int]:
         return pool[turn % _POOL_SIZE]
     bind(index)
     rt = runtime()
-    made, number = ctypes.c_void_p(), ctypes.c_int32()
+    made, stream_id = ctypes.c_void_p(), ctypes.c_int32()
     rt.check(rt.aclrtCreateStreamWithConfig(ctypes.byref(made), priority, abi.STREAM_FAST), "creating a stream")
-    rt.check(rt.aclrtStreamGetId(made, ctypes.byref(number)), "aclrtStreamGetId")
-    pool.append((made.value or 0, number.value))
+    rt.check(rt.aclrtStreamGetId(made, ctypes.byref(stream_id)), "aclrtStreamGetId")
+    pool.append((made.value or 0, stream_id.value))
     return pool[-1]
 
 

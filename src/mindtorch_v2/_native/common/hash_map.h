@@ -102,12 +102,12 @@ MAP_INLINE uint64_t hash_pointer(const void *pointer)
     return ((uint64_t)(uintptr_t)pointer >> 4) * 0x9E3779B97F4A7C15u >> 20;
 }
 
-/* --- texts, or any bytes, to numbers */
+/* --- texts, or any bytes, to integers */
 typedef struct {
     uint64_t hash;
     char *key; /* owned; NULL: a free slot */
     size_t size;
-    int64_t number;
+    int64_t value;
 } BytesSlot;
 
 typedef struct {
@@ -147,7 +147,7 @@ static __attribute__((noinline, unused)) const BytesSlot *bytes_find(const HashM
 }
 
 /* Adds bytes that are not in the map, copied; false without memory. */
-static inline __attribute__((unused)) bool bytes_add(HashMap *map, BytesKey key, int64_t number)
+static inline __attribute__((unused)) bool bytes_add(HashMap *map, BytesKey key, int64_t value)
 {
     if (!map_reserve(map, BYTES_KIND))
         return false;
@@ -156,7 +156,7 @@ static inline __attribute__((unused)) bool bytes_add(HashMap *map, BytesKey key,
         return false;
     memcpy(kept, key.data, key.size);
     BytesSlot *slot = map_slot(map, BYTES_KIND, key.hash, &key);
-    *slot = (BytesSlot){key.hash, kept, key.size, number};
+    *slot = (BytesSlot){key.hash, kept, key.size, value};
     map->used++;
     return true;
 }

@@ -11,7 +11,7 @@ enum { SET_HANDLER = 304, GET_HANDLER = 305 };
 
 /* Stands before the data. malloc's alignment of 16 bytes holds for the data too. */
 typedef struct {
-    int64_t block; /* its number; 0 where its beginning was not noted */
+    int64_t block; /* its id; 0 where its beginning was not noted */
     int64_t nbytes;
     int64_t record; /* of its beginning, among those of the thread */
     bool is_tensors;
@@ -199,7 +199,7 @@ static Header *header_of(const ArrayFields *fields)
     return own && fields->flags & ARRAY_OWNS_DATA && fields->handler == own ? (Header *)fields->data - 1 : NULL;
 }
 
-int64_t allocator_number(const ArrayFields *owner)
+int64_t allocator_block_id(const ArrayFields *owner)
 {
     const Header *header = header_of(owner);
     return header ? header->block : 0;
@@ -251,7 +251,7 @@ PyObject *allocator_watch_owner(PyObject *module, PyObject *array)
 
 PyObject *allocator_block(PyObject *module, PyObject *args)
 {
-    /* block_of(array, wanted): the number of the memory of an array that owns it; 0 where it was not allocated under
+    /* block_of(array, wanted): the id of the memory of an array that owns it; 0 where it was not allocated under
      * watch, or was not noted and is not wanted. */
     (void)module;
     PyObject *array;

@@ -76,7 +76,7 @@ static int set_counts(const Call *call, const Arguments *arguments, Node *node)
 }
 
 /* --- the node */
-static int set_number(Node *node)
+static int set_sequence_nr(Node *node)
 {
     PyObject *now = PyList_GET_ITEM(next_sequence_nr, 0), *next = PyLong_FromLongLong(PyLong_AsLongLong(now) + 1);
     if (!next)
@@ -244,7 +244,7 @@ static int record_node(const Call *call, const Arguments *arguments, PyObject *m
     if (call->composite && !call->is_view)
         own_outputs(call, arguments, made);
     bool failed = (gradient->takes_lists && set_counts(call, arguments, node) < 0)
-                  || set_saved(call, arguments, made, present, node) < 0 || set_number(node) < 0
+                  || set_saved(call, arguments, made, present, node) < 0 || set_sequence_nr(node) < 0
                   || (single ? describe_output(node, (Tensor *)made) : describe_outputs(node, made)) < 0
                   || (arguments->observed && set_thread(node) < 0);
     if (!failed && single)

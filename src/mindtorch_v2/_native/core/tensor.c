@@ -83,22 +83,22 @@ static void tensor_dealloc(Tensor *self)
     Py_TYPE(self)->tp_free(self);
 }
 
-int64_t tensor_number(Tensor *tensor)
+int64_t tensor_id(Tensor *tensor)
 {
     static int64_t last;
-    if (!tensor->number)
-        tensor->number = ++last;
-    return tensor->number;
+    if (!tensor->id)
+        tensor->id = ++last;
+    return tensor->id;
 }
 
-static PyObject *get_number(PyObject *self, void *closure)
+static PyObject *get_id(PyObject *self, void *closure)
 {
     (void)closure;
-    return PyLong_FromLongLong(tensor_number((Tensor *)self));
+    return PyLong_FromLongLong(tensor_id((Tensor *)self));
 }
 
 static PyGetSetDef tensor_attributes[] = {
-    {"_number", get_number, NULL, "A number that no other tensor of the process has or had.", NULL},
+    {"_id", get_id, NULL, "An integer that no other tensor of the process has or had.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -18,8 +18,8 @@ typedef struct {
     PyObject *view_version, *retain, *view_kind;                          /* 0, False and "" */
     struct Links {
         struct Links *next, *previous;
-    } links;        /* all tensors that live, in a ring */
-    int64_t number; /* no other tensor of the process has it; 0 until somebody asked */
+    } links;    /* all tensors that live, in a ring */
+    int64_t id; /* no other tensor of the process has it; 0 until somebody asked */
 } Tensor;
 
 typedef struct {
@@ -47,13 +47,13 @@ PyObject *tensors_alive(PyObject *module, PyObject *ignored);
 int views_require_grad(
     Tensor *base); /* views that live require a gradient since their base does; -1 with an error set */
 PyObject *mark_views(PyObject *module, PyObject *base);
-int64_t tensor_number(Tensor *tensor);
+int64_t tensor_id(Tensor *tensor);
 const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is not an array */
 
 /* allocator */
-int64_t block_next(void); /* a number that no block of the process has */
+int64_t block_next(void); /* an id that no block of the process has */
 int64_t
-allocator_number(const ArrayFields *owner);     /* of its block; 0 where another allocated it, or it was not noted */
+allocator_block_id(const ArrayFields *owner);   /* of its block; 0 where another allocated it, or it was not noted */
 bool allocator_watch(const ArrayFields *owner); /* notes it unless that was done; false where another allocated it */
 uint64_t allocator_changes(void);               /* how often it was taken into use or out of it */
 int allocator_set(void);                        /* in the calling context; -1 with a Python error set */

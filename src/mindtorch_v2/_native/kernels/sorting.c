@@ -157,8 +157,8 @@ static PyObject *sort_lines(PyObject *const *args, Py_ssize_t count)
     array_open(&all, &values, args[2], true);
     array_open(&all, &indices, args[3], true);
     if (!all.failed && rows.contiguous && rows.type != 'x' && rows.size > 0 && rows.ndim > 0
-        && rows.shape[rows.ndim - 1] <= INT32_MAX && is_like(&values, &rows) && indices.type == 'l' && indices.contiguous
-        && same_shape(&indices, &rows)) {
+        && rows.shape[rows.ndim - 1] <= INT32_MAX && is_like(&values, &rows) && indices.type == 'l'
+        && indices.contiguous && same_shape(&indices, &rows)) {
         Sorting job = {.rows = rows.data,
                        .values = values.data,
                        .indices = (int64_t *)indices.data,

@@ -1,8 +1,8 @@
 /* Device memory at hand: blocks that were given back, by size and stream, and what is counted about blocks in use.
  *
- * The allocator in _backends/npu/allocator.py is called where it fails: it finds blocks where none is at hand, joins and frees
- * them. A block that goes back to the stream it belongs to is available at once: the stream's order keeps its next user
- * behind the last. */
+ * The allocator in _backends/npu/allocator.py is called where it fails: it finds blocks where none is at hand, joins
+ * and frees them. A block that goes back to the stream it belongs to is available at once: the stream's order keeps its
+ * next user behind the last. */
 #include "npu.h"
 
 #include <string.h>

@@ -99,7 +99,7 @@ bool current_stream(int device, int64_t *handle, int32_t *id);
 
 /* ---- watch.c */
 typedef struct {
-    int64_t number, start, end;
+    int64_t id, start, end;
     bool is_anchor;
 } Span;
 /* Codes that Python has too: plans.c and memory.c export theirs. */

@@ -1,7 +1,7 @@
-/* Watching launches for the profiler: their numbers, their times on the host, and the records that the libraries
+/* Watching launches for the profiler: their ids, their times on the host, and the records that the libraries
  * deliver.
  *
- * A launch's number is pushed as an external correlation around it. The vendor's library has one stack of these for the
+ * A launch's id is pushed as an external correlation around it. The vendor's library has one stack of these for the
  * whole process, so that only one launch at a time may be between push and pop. Records arrive in buffers, on a thread
  * of the libraries', which are only put aside there: neither needs the GIL. */
 #include "npu.h"
@@ -14,7 +14,7 @@
 #define CUSTOM 2                       /* the kind of correlation */
 
 typedef struct {
-    int64_t number;
+    int64_t id;
     int32_t device, stream;
     bool is_copy;
 } Launch;
@@ -31,12 +31,12 @@ static int32_t (*push)(int32_t, uint64_t);
 static int32_t (*pop)(int32_t, uint64_t *);
 static PyObject *core; /* the recorder; NULL where launches are not recorded on the host */
 static const LaunchRecording *recording;
-static int64_t next_number = 1;
+static int64_t next_id = 1;
 static Launch *launches;
 static size_t launch_count, launch_room;
 static _Thread_local Span open_span; /* of a call that Python makes */
 static _Thread_local int64_t
-    anchor; /* the number of the thread's next launches, which are the watcher's own; -1 for none; 0 outside */
+    anchor; /* the id of the thread's next launches, which are the watcher's own; -1 for none; 0 outside */
 static pthread_mutex_t push_lock = PTHREAD_MUTEX_INITIALIZER;
 static PyObject *prober; /* called after a launch every `probe_period` nanoseconds; NULL for nobody */
 static int64_t probe_period, next_probe;
@@ -52,15 +52,15 @@ static bool reads_clock(void)
 
 int span_open(Span *span)
 {
-    span->number = 0;
+    span->id = 0;
     span->is_anchor = anchor != 0;
     if (watched != WATCHED_HERE)
         return 0;
     if (span->is_anchor) {
-        span->number = anchor > 0 ? anchor : 0;
+        span->id = anchor > 0 ? anchor : 0;
         return 0;
     }
-    span->number = next_number++;
+    span->id = next_id++;
     span->start = span->end = -1;
     if (core == NULL || reads_clock())
         return 0;
@@ -82,16 +82,16 @@ static void span_ended(Span *span)
 
 void span_begin(Span *span)
 {
-    if (span->number == 0)
+    if (span->id == 0)
         return;
     span_started(span);
     pthread_mutex_lock(&push_lock);
-    push(CUSTOM, (uint64_t)span->number);
+    push(CUSTOM, (uint64_t)span->id);
 }
 
 void span_end(Span *span)
 {
-    if (span->number == 0)
+    if (span->id == 0)
         return;
     uint64_t last;
     pop(CUSTOM, &last);
@@ -112,7 +112,7 @@ static int probe(int64_t now)
 
 int span_close(Span *span, PyObject *name, int device, int32_t stream)
 {
-    if (span->number == 0 || span->is_anchor || watched != WATCHED_HERE)
+    if (span->id == 0 || span->is_anchor || watched != WATCHED_HERE)
         return 0;
     if (launch_count == launch_room) {
         size_t room = launch_room == 0 ? 1024 : 2 * launch_room;
@@ -125,25 +125,25 @@ int span_close(Span *span, PyObject *name, int device, int32_t stream)
         launch_room = room;
     }
     bool is_copy = PyUnicode_CompareWithASCIIString(name, "aclrtMemcpyAsync") == 0;
-    launches[launch_count++] = (Launch){span->number, device, stream, is_copy};
+    launches[launch_count++] = (Launch){span->id, device, stream, is_copy};
     if (core == NULL)
         return 0;
     if (span->end == -1 && (span->end = recording->now(core)) == -1 && PyErr_Occurred())
         return -1;
-    int failed = recording->note(core, name, span->number, span->start, span->end);
+    int failed = recording->note(core, name, span->id, span->start, span->end);
     return failed != 0 ? failed : probe(span->end);
 }
 
-/* begin() -> number and end(name, device, stream): around a copy that Python makes. It launches no kernel: nothing is
+/* begin() -> id and end(name, device, stream): around a copy that Python makes. It launches no kernel: nothing is
  * pushed. */
 static PyObject *watch_begin(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
     if (span_open(&open_span) != 0)
         return NULL;
-    if (open_span.number != 0)
+    if (open_span.id != 0)
         span_started(&open_span);
-    return PyLong_FromLongLong(open_span.number);
+    return PyLong_FromLongLong(open_span.id);
 }
 
 static PyObject *watch_end(PyObject *self, PyObject *args)
@@ -151,7 +151,7 @@ static PyObject *watch_end(PyObject *self, PyObject *args)
     (void)self;
     PyObject *name;
     int device, stream;
-    if (open_span.number != 0)
+    if (open_span.id != 0)
         span_ended(&open_span);
     if (!PyArg_ParseTuple(args, "Uii", &name, &device, &stream))
         return NULL;
@@ -239,7 +239,7 @@ static PyObject *record_offsets(PyObject *self, PyObject *args)
     return found;
 }
 
-/* take_launches() -> bytearray of int64: (number, device, stream, whether it is a copy) of those since the last time */
+/* take_launches() -> bytearray of int64: (id, device, stream, whether it is a copy) of those since the last time */
 static PyObject *take_launches(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -249,7 +249,7 @@ static PyObject *take_launches(PyObject *self, PyObject *unused)
     int64_t *at = (int64_t *)PyByteArray_AS_STRING(found);
     for (size_t i = 0; i < launch_count; i++, at += 4) {
         const Launch *launch = &launches[i];
-        int64_t row[] = {launch->number, launch->device, launch->stream, launch->is_copy};
+        int64_t row[] = {launch->id, launch->device, launch->stream, launch->is_copy};
         memcpy(at, row, sizeof row);
     }
     PyMem_Free(launches);
@@ -314,28 +314,28 @@ static PyObject *watch_in_python(PyObject *self, PyObject *watcher)
     Py_RETURN_NONE;
 }
 
-/* set_anchor(number): launches of this thread are the watcher's own from now on; -1 pushes nothing, 0 ends it. */
-static PyObject *set_anchor(PyObject *self, PyObject *number)
+/* set_anchor(id): launches of this thread are the watcher's own from now on; -1 pushes nothing, 0 ends it. */
+static PyObject *set_anchor(PyObject *self, PyObject *id)
 {
     (void)self;
-    long long wanted = PyLong_AsLongLong(number);
+    long long wanted = PyLong_AsLongLong(id);
     if (wanted == -1 && PyErr_Occurred())
         return NULL;
     anchor = wanted;
     Py_RETURN_NONE;
 }
 
-static PyObject *take_number(PyObject *self, PyObject *unused)
+static PyObject *take_id(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    return PyLong_FromLongLong(next_number++);
+    return PyLong_FromLongLong(next_id++);
 }
 
 PyMethodDef watch_methods[] = {
     {"watch", watch, METH_VARARGS, "Watches launches."},
     {"watch_in_python", watch_in_python, METH_O, "Lets an object in Python watch launches; None for nobody."},
     {"set_anchor", set_anchor, METH_O, "Makes the thread's launches the watcher's own."},
-    {"take_number", take_number, METH_NOARGS, "The number that the next launch would have had."},
+    {"take_id", take_id, METH_NOARGS, "The id that the next launch would have had."},
     {"watch_begin", watch_begin, METH_NOARGS, "A call that launches something begins."},
     {"watch_end", watch_end, METH_VARARGS, "It ends."},
     {"take_pieces", take_pieces, METH_NOARGS, "The buffers of records that arrived."},

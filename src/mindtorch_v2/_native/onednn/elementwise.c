@@ -103,9 +103,9 @@ static PyObject *gelu_backward(PyObject *const *args, PyObject *fallback)
 }
 
 #define UNARY(name, algorithm)                                                                                         \
-    static PyObject *name(PyObject *const *args, PyObject *fallback)                                                     \
+    static PyObject *name(PyObject *const *args, PyObject *fallback)                                                   \
     {                                                                                                                  \
-        (void)fallback;                                                                                                  \
+        (void)fallback;                                                                                                \
         return apply(args[0], algorithm);                                                                              \
     }
 UNARY(take_tanh, TANH)

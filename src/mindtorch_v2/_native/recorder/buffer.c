@@ -18,9 +18,9 @@ static int shift_for(const Core *core)
 static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *core, *info;
-    int number;
+    int thread;
     (void)keywords;
-    if (!PyArg_ParseTuple(args, "O!Oi", &Core_Type, &core, &info, &number))
+    if (!PyArg_ParseTuple(args, "O!Oi", &Core_Type, &core, &info, &thread))
         return NULL;
     Buffer *made = (Buffer *)type->tp_alloc(type, 0);
     if (!made)
@@ -32,7 +32,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     table_init(&made->references, sizeof(Reference), shift_for(made->core));
     made->module = -1;
     made->ident = PyThread_get_thread_ident(); /* a buffer is made by its own thread */
-    made->number = number;
+    made->id = thread;
     Py_INCREF(info);
     made->info = info;
     made->module_stack = PyList_New(0);
@@ -207,7 +207,7 @@ static PyObject *get_nbytes(Buffer *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"push", (PyCFunction)push, METH_VARARGS,
-     "push(label, sequence_nr, forward_thread, inputs, by_handle, is_python): opens a row; its number, or -1 if it is "
+     "push(label, sequence_nr, forward_thread, inputs, by_handle, is_python): opens a row; its id, or -1 if it is "
      "dropped."},
     {"end", (PyCFunction)(void (*)(void))end, METH_FASTCALL,
      "Ends a row that was opened with a handle, wherever it stands."},
@@ -215,7 +215,7 @@ static PyMethodDef methods[] = {
      "end_elsewhere(row, now, thread): as `end`, on another thread: the row leaves the nesting."},
     {"open_rows", (PyCFunction)open_rows, METH_NOARGS, "(row, label) of what is open with a handle, outermost first."},
     {"row_table", (PyCFunction)row_table, METH_VARARGS,
-     "row_table(from, to): the number of the first row, and (chunk, first element, elements) of each part."},
+     "row_table(from, to): the id of the first row, and (chunk, first element, elements) of each part."},
     {"memory_table", (PyCFunction)memory_table, METH_VARARGS, "As row_table, of the memory records."},
     {"reference_table", (PyCFunction)reference_table, METH_VARARGS, "As row_table, of the references to tensors."},
     {"refer", (PyCFunction)refer, METH_VARARGS, "refer(row, values): notes which tensors an event was given."},
@@ -231,7 +231,7 @@ static PyMemberDef members[] = {
     {"module", T_INT, offsetof(Buffer, module), 0, "Number of the nn.Module that runs, or -1."},
     {"module_stack", T_OBJECT_EX, offsetof(Buffer, module_stack), READONLY,
      "(outermost module, module before, row) per call."},
-    {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed, and its number."},
+    {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed, and its id."},
     {"lanes", T_OBJECT_EX, offsetof(Buffer, lanes), READONLY, "The thread's own lane, and those of its tasks."},
     {"in_task", T_BOOL, offsetof(Buffer, in_task), READONLY, "Whether a task runs, not the thread itself."},
     {"calls_only", T_BOOL, offsetof(Buffer, calls_only), 0, "Whether only the thread's Python calls are recorded."},
@@ -243,9 +243,9 @@ static PyMemberDef members[] = {
 
 static PyGetSetDef attributes[] = {
     {"open_row", (getter)get_open_row, NULL, "The innermost row that is open, or -1.", NULL},
-    {"next_row", (getter)get_next_row, NULL, "The number of the next row.", NULL},
-    {"next_memory", (getter)get_next_memory, NULL, "The number of the next memory record.", NULL},
-    {"next_reference", (getter)get_next_reference, NULL, "The number of the next reference to a tensor.", NULL},
+    {"next_row", (getter)get_next_row, NULL, "The id of the next row.", NULL},
+    {"next_memory", (getter)get_next_memory, NULL, "The id of the next memory record.", NULL},
+    {"next_reference", (getter)get_next_reference, NULL, "The id of the next reference to a tensor.", NULL},
     {"nbytes", (getter)get_nbytes, NULL, "Bytes held for rows, memory records and references.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -139,8 +139,7 @@ static PyMethodDef methods[] = {
     {"restart", (PyCFunction)restart, METH_VARARGS, "Forgets what was interned and counted."},
     {"bound", (PyCFunction)bound, METH_VARARGS,
      "bound(limit, newest): how many rows are kept at most, 0 for all, and which."},
-    {"stray_table", (PyCFunction)stray_table, METH_VARARGS,
-     "Frees by threads that are not recorded, from a number on."},
+    {"stray_table", (PyCFunction)stray_table, METH_VARARGS, "Frees by threads that are not recorded, from an id on."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -182,7 +181,7 @@ int core_setup(void)
         const char *text;
     } all[] = {
         {&names.of_op, "of_op"},      {&names.of_values, "of_values"},    {&names.inputs, "inputs"},
-        {&names.number, "number"},    {&names.labels, "labels"},          {&names.find_buffer, "_buffer"},
+        {&names.id_of, "id_of"},      {&names.labels, "labels"},          {&names.find_buffer, "_buffer"},
         {&names.tell_op, "_tell_op"}, {&names.tell_leave, "_tell_leave"}, {&names.op_label, "_op_label"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -1,4 +1,5 @@
-/* Arguments as numbers: shapes, strides, types and values are packed into words, and each packing is described once. */
+/* Arguments as integers: shapes, strides, types and values are packed into words, and each packing is described once.
+ */
 #include "recorder.h"
 #include "core/tensor.h"
 
@@ -11,19 +12,19 @@ static PyTypeObject *tensor_type, *array_type;
 static PyTypeObject *device_type, *constant_types[4]; /* of each of the latter's values there is one object, for good */
 static PyObject *s_type, *s_index;
 static bool layout_known;
-static int item_sizes[TYPE_COUNT]; /* by numpy's number of the type; 0 where it is not one of ours */
+static int item_sizes[TYPE_COUNT]; /* by numpy's code of the type; 0 where it is not one of ours */
 
 static int check_sample(PyObject *sample)
 {
-    /* A sample is (array, data pointer, shape, strides, type number, item size, base). */
+    /* A sample is (array, data pointer, shape, strides, type code, item size, base). */
     PyObject *array, *shape, *strides, *base;
     unsigned long long data;
-    int number, size;
-    if (!PyArg_ParseTuple(sample, "OKO!O!iiO", &array, &data, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &number,
+    int code, size;
+    if (!PyArg_ParseTuple(sample, "OKO!O!iiO", &array, &data, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &code,
                           &size, &base))
         return -1;
     const ArrayFields *fields = (const ArrayFields *)array;
-    if (Py_TYPE(array)->tp_basicsize < (Py_ssize_t)sizeof *fields || number < 0 || number >= TYPE_COUNT)
+    if (Py_TYPE(array)->tp_basicsize < (Py_ssize_t)sizeof *fields || code < 0 || code >= TYPE_COUNT)
         return 0;
     Py_ssize_t nd = PyTuple_GET_SIZE(shape);
     if ((unsigned long long)(uintptr_t)fields->data != data || fields->nd != nd
@@ -33,9 +34,9 @@ static int check_sample(PyObject *sample)
         if (fields->dimensions[i] != PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i))
             || fields->strides[i] != PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i)))
             return PyErr_Occurred() ? -1 : 0;
-    if (((const DescrFields *)fields->descr)->type_num != number)
+    if (((const DescrFields *)fields->descr)->type_num != code)
         return 0;
-    item_sizes[number] = size;
+    item_sizes[code] = size;
     return 1;
 }
 
@@ -191,7 +192,7 @@ static bool pack(Packing *packing, PyObject *value, int depth)
     return pack_number(packing, value) || pack_other(packing, value, depth);
 }
 
-/* --- numbers */
+/* --- ids */
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count)
 {
     PyObject *made = PyTuple_New(count);
@@ -210,17 +211,17 @@ static int32_t described(Core *core, PyObject *method, PyObject *op, PyObject *a
     Py_DECREF(table);
     if (!made)
         return -2;
-    long number = PyLong_AsLong(made);
+    long id = PyLong_AsLong(made);
     Py_DECREF(made);
-    return number == -1 && PyErr_Occurred() ? -2 : (int32_t)number;
+    return id == -1 && PyErr_Occurred() ? -2 : (int32_t)id;
 }
 
 static int32_t describe_items(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple)
 {
     PyObject *given = tuple ? held(tuple) : tuple_of(args, count);
-    int32_t number = described(core, op ? names.of_op : names.of_values, op, given);
+    int32_t id = described(core, op ? names.of_op : names.of_values, op, given);
     Py_XDECREF(given);
-    return number;
+    return id;
 }
 
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple)
@@ -235,18 +236,18 @@ int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t
     size_t size = (size_t)packing.count * sizeof packing.word[0];
     BytesKey key = bytes_key(packing.word, size);
     const BytesSlot *known = bytes_find(&core->inputs, key);
-    int32_t number = known ? (int32_t)known->number : -1;
+    int32_t id = known ? (int32_t)known->value : -1;
     if (!known) {
         uint64_t generation = core->generation;
-        number = describe_items(core, op, args, count, tuple);
+        id = describe_items(core, op, args, count, tuple);
         if (generation != core->generation)
-            return number; /* the recorder began anew meanwhile, with other numbers */
-        if (number >= 0 && !bytes_add(&core->inputs, key, number)) {
+            return id; /* the recorder began anew meanwhile, with other ids */
+        if (id >= 0 && !bytes_add(&core->inputs, key, id)) {
             PyErr_NoMemory();
             return -2;
         }
     }
-    return number;
+    return id;
 }
 
 int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count)

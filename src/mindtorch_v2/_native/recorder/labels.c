@@ -1,4 +1,4 @@
-/* Labels of events: the numbers that operators and names have in rows. */
+/* Labels of events: the ids that operators and names have in rows. */
 #include "inline.h"
 
 HashMap ops_met;
@@ -61,15 +61,16 @@ int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
     if (known)
         return known < 0 ? -1 : 0;
     PyObject *labels = PyObject_GetAttr((PyObject *)core, names.labels);
-    PyObject *number = PyLong_FromLong(kind);
-    PyObject *made = labels && number ? PyObject_CallMethodObjArgs(labels, names.number, name, number, NULL) : NULL;
+    PyObject *kind_object = PyLong_FromLong(kind);
+    PyObject *made =
+        labels && kind_object ? PyObject_CallMethodObjArgs(labels, names.id_of, name, kind_object, NULL) : NULL;
     Py_XDECREF(labels);
-    Py_XDECREF(number);
+    Py_XDECREF(kind_object);
     if (!made)
         return -1;
     *label = (int32_t)PyLong_AsLong(made);
     int failed = PyErr_Occurred() ? -1 : 0;
-    if (!failed && generation == core->generation) /* else the recorder began anew meanwhile, with other numbers */
+    if (!failed && generation == core->generation) /* else the recorder began anew meanwhile, with other ids */
         failed = PyDict_SetItem(core->names[kind], name, made);
     Py_DECREF(made);
     return failed;

@@ -90,7 +90,7 @@ static bool note_switch(Buffer *buffer, const Lane *lane)
             grown[i - dropped] = grown[i];
         buffer->switch_count -= dropped;
     }
-    buffer->switches[buffer->switch_count++] = (Switch){.row = next, .lane = lane->number};
+    buffer->switches[buffer->switch_count++] = (Switch){.row = next, .lane = lane->id};
     return true;
 }
 
@@ -179,7 +179,7 @@ void lanes_each(Buffer *buffer, void (*run)(Buffer *))
 }
 
 /* --- the type */
-static Lane *lane_new(int32_t number, PyObject *name, bool is_greenlet, int32_t inherited)
+static Lane *lane_new(int32_t id, PyObject *name, bool is_greenlet, int32_t inherited)
 {
     Lane *made = PyObject_New(Lane, &Lane_Type);
     if (!made)
@@ -187,7 +187,7 @@ static Lane *lane_new(int32_t number, PyObject *name, bool is_greenlet, int32_t 
     char *fields = (char *)made + offsetof(Lane, open);
     for (size_t i = 0; i < sizeof *made - offsetof(Lane, open); i++)
         fields[i] = 0;
-    made->number = number;
+    made->id = id;
     made->is_greenlet = is_greenlet;
     made->inherited = inherited;
     made->module = -1;
@@ -229,11 +229,11 @@ void lanes_clear(Buffer *buffer)
 
 static PyObject *add_lane(Buffer *self, PyObject *args)
 {
-    int number, is_greenlet, inherited;
+    int id, is_greenlet, inherited;
     PyObject *name;
-    if (!PyArg_ParseTuple(args, "iOpi", &number, &name, &is_greenlet, &inherited))
+    if (!PyArg_ParseTuple(args, "iOpi", &id, &name, &is_greenlet, &inherited))
         return NULL;
-    PyObject *made = (PyObject *)lane_new(number, name, is_greenlet, inherited);
+    PyObject *made = (PyObject *)lane_new(id, name, is_greenlet, inherited);
     if (made && PyList_Append(self->lanes, made) < 0)
         Py_CLEAR(made);
     return made;
@@ -253,14 +253,13 @@ static PyObject *switch_list(Buffer *self, PyObject *Py_UNUSED(ignored))
 }
 
 PyMethodDef lanes_methods[] = {
-    {"add_lane", (PyCFunction)add_lane, METH_VARARGS,
-     "add_lane(number, name, is_greenlet, inherited): a lane for a task."},
+    {"add_lane", (PyCFunction)add_lane, METH_VARARGS, "add_lane(id, name, is_greenlet, inherited): a lane for a task."},
     {"switches", (PyCFunction)switch_list, METH_NOARGS, "(row, lane): from which row on the thread ran in which lane."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMemberDef members[] = {
-    {"number", T_INT, offsetof(Lane, number), READONLY, "Its number; 0 is the thread's own."},
+    {"id", T_INT, offsetof(Lane, id), READONLY, "Its id; 0 is the thread's own."},
     {"name", T_OBJECT_EX, offsetof(Lane, name), READONLY, "The task's name."},
     {NULL, 0, 0, 0, NULL},
 };

@@ -26,20 +26,20 @@ static int tell_end(Core *core)
     return told ? 0 : -1;
 }
 
-static int add_row(Core *core, Buffer *buffer, PyObject *name, int64_t number, int64_t start_ns, int64_t end_ns)
+static int add_row(Core *core, Buffer *buffer, PyObject *name, int64_t launch_id, int64_t start_ns, int64_t end_ns)
 {
     int32_t label, stack = -1;
     if (core_name_label(core, name, KIND_RUNTIME, &label) < 0)
         return -1;
     if (core->detail & STACKS && (stack = buffer_stack(buffer)) == -2)
         return -1;
-    if (buffer_push(buffer, label, number, 0, -1, stack, 0, start_ns) == -2)
+    if (buffer_push(buffer, label, launch_id, 0, -1, stack, 0, start_ns) == -2)
         return -1;
     buffer_leave_fast(buffer, end_ns);
     return 0;
 }
 
-static int note(PyObject *recorder, PyObject *name, int64_t number, int64_t start_ns, int64_t end_ns)
+static int note(PyObject *recorder, PyObject *name, int64_t launch_id, int64_t start_ns, int64_t end_ns)
 {
     Core *core = (Core *)recorder;
     Buffer *buffer = core_buffer(core);
@@ -53,7 +53,7 @@ static int note(PyObject *recorder, PyObject *name, int64_t number, int64_t star
     Py_XINCREF(buffer); /* a listener may end the recording */
     int failed = core_tell(core, KIND_RUNTIME, name, Py_None, -1, 0);
     if (!failed && buffer)
-        failed = add_row(core, buffer, name, number, start_ns, end_ns);
+        failed = add_row(core, buffer, name, launch_id, start_ns, end_ns);
     Py_XDECREF(buffer);
     return failed ? -1 : tell_end(core);
 }

@@ -101,10 +101,10 @@ int64_t memory_last_record(void)
     return buffer ? buffer->memory.next - 1 : -1;
 }
 
-MemoryRow *memory_record(int64_t number, int64_t block)
+MemoryRow *memory_record(int64_t id, int64_t block)
 {
     const Buffer *buffer = own_buffer();
-    MemoryRow *row = buffer && number >= 0 && number < buffer->memory.next ? table_at(&buffer->memory, number) : NULL;
+    MemoryRow *row = buffer && id >= 0 && id < buffer->memory.next ? table_at(&buffer->memory, id) : NULL;
     return row && row->block == block && row->nbytes > 0 ? row : NULL;
 }
 
@@ -132,7 +132,7 @@ PyObject *memory_configure(PyObject *module, PyObject *function)
 static PyObject *report(PyObject *self, PyObject *const *args, Py_ssize_t count, int sign)
 {
     if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "expected a block, an address, a number of bytes and a device number");
+        PyErr_SetString(PyExc_TypeError, "expected a block, an address, a count of bytes and a device code");
         return NULL;
     }
     long long block = PyLong_AsLongLong(args[0]), address = PyLong_AsLongLong(args[1]),

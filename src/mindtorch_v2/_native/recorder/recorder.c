@@ -94,11 +94,12 @@ static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
 static int tell_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple,
                    int64_t sequence_nr)
 {
-    PyObject *number = PyLong_FromLongLong(sequence_nr);
+    PyObject *sequence = PyLong_FromLongLong(sequence_nr);
     PyObject *given = tuple ? held(tuple) : tuple_of(args, count);
-    PyObject *told =
-        number && given ? PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, given, number, NULL) : NULL;
-    Py_XDECREF(number);
+    PyObject *told = sequence && given
+                         ? PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, given, sequence, NULL)
+                         : NULL;
+    Py_XDECREF(sequence);
     Py_XDECREF(given);
     Py_XDECREF(told);
     return told ? 0 : -1;
@@ -170,21 +171,21 @@ int core_tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long 
     return told ? 0 : -1;
 }
 
-/* The number of the thread with this identifier; where it is 0, the forward is taken to have run on the calling thread.
+/* The id of the thread with this identifier; where it is 0, the forward is taken to have run on the calling thread.
  */
-static int thread_number(Core *core, const Buffer *buffer, PyObject *ident, long long sequence_nr, int32_t *number)
+static int thread_id(Core *core, const Buffer *buffer, PyObject *ident, long long sequence_nr, int32_t *id)
 {
     unsigned long given = PyLong_AsUnsignedLong(ident);
     if (given == (unsigned long)-1 && PyErr_Occurred())
         return -1;
     if (buffer && (!given || given == buffer->ident)) {
-        *number = given || sequence_nr >= 0 ? buffer->number : 0;
+        *id = given || sequence_nr >= 0 ? buffer->id : 0;
         return 0;
     }
-    PyObject *made = PyObject_CallMethod((PyObject *)core, "_thread_number", "OL", ident, sequence_nr);
+    PyObject *made = PyObject_CallMethod((PyObject *)core, "_thread_id", "OL", ident, sequence_nr);
     if (!made)
         return -1;
-    *number = (int32_t)PyLong_AsLong(made);
+    *id = (int32_t)PyLong_AsLong(made);
     Py_DECREF(made);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -217,7 +218,7 @@ static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int6
                       PyObject *const *inputs, Py_ssize_t count, bool is_closed)
 {
     int32_t label, described = -1, thread = 0;
-    if ((kind != KIND_FUNCTION && thread_number(self, buffer, thread_ident, sequence_nr, &thread) < 0)
+    if ((kind != KIND_FUNCTION && thread_id(self, buffer, thread_ident, sequence_nr, &thread) < 0)
         || tell_node(self, kind, name, inputs, count, sequence_nr, thread) < 0)
         return -1;
     if (!buffer)

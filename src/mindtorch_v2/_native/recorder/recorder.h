@@ -39,7 +39,7 @@ typedef struct {
 
 typedef struct {
     int64_t time_ns, block, address, nbytes;
-    int32_t device, row; /* the device's number, with TENSORS where a tensor took the memory */
+    int32_t device, row; /* the device's code, with TENSORS where a tensor took the memory */
 } MemoryRow;
 
 enum { TENSORS = 1 << 30 };
@@ -47,8 +47,8 @@ enum { TENSORS = 1 << 30 };
 /* A tensor that an event was given: which one it was, and whose memory it had. Profiles of shapes and memory have
  * these. */
 typedef struct {
-    int64_t tensor, block, address; /* numbers; the block's is 0 where it has to be found by the memory's address */
-    int32_t row, origin;            /* origin: the tensor's device bits << ARGUMENT_BITS | number of the argument */
+    int64_t tensor, block, address; /* ids; the block's is 0 where it has to be found by the memory's address */
+    int32_t row, origin;            /* origin: the tensor's device bits << ARGUMENT_BITS | index of the argument */
 } Reference;
 
 enum { ARGUMENT_BITS = 8 };
@@ -60,24 +60,24 @@ typedef struct {
     size_t size;
 } Chunk;
 
-/* Elements of one size in chunks that never move. Elements are numbered from 0; the oldest chunks may be given up. */
+/* Elements of one size in chunks that never move. Elements have ids from 0; the oldest chunks may be given up. */
 typedef struct {
     Chunk **chunk;
     Py_ssize_t held, room;
     int64_t first; /* the first element that is kept; a multiple of the chunk's size */
-    int64_t next;  /* what the next element will be numbered */
+    int64_t next;  /* the id of the next element */
     size_t width;
     int shift;        /* a chunk holds 1 << shift elements */
     char *spot, *end; /* where the next element goes, and the newest chunk's end */
 } Table;
 
 void table_init(Table *table, size_t width, int shift);
-bool table_grow(Table *table);                      /* adds a chunk; false without memory */
-void *table_at(const Table *table, int64_t number); /* NULL where it is not kept */
-bool table_is_full(const Table *table);             /* whether the next element begins a chunk */
+bool table_grow(Table *table);                  /* adds a chunk; false without memory */
+void *table_at(const Table *table, int64_t id); /* NULL where it is not kept */
+bool table_is_full(const Table *table);         /* whether the next element begins a chunk */
 void table_drop_chunk(Table *table);
 PyObject *table_parts(const Table *table, int64_t from,
-                      int64_t to); /* (first number, [(chunk, first element, elements), ...]) */
+                      int64_t to); /* (first id, [(chunk, first element, elements), ...]) */
 void table_clear(Table *table);
 
 /* What is known about a code object: its class and the label of its calls. */
@@ -114,7 +114,7 @@ typedef struct {
     PyObject_HEAD
     HashMap codes;                         /* CodeSlot */
     Table nodes;                           /* StackNode */
-    HashMap numbers;                       /* (parent, lasti, code) -> node */
+    HashMap by_key;                        /* (parent, lasti, code) -> node */
     HashMap functions;                     /* FunctionKey -> label */
     FunctionSlot recent[RECENT_FUNCTIONS]; /* those called last, by the slot that their definition gives */
     PyObject *describe_code, *describe_function;
@@ -147,7 +147,7 @@ typedef struct {
     PyObject *module_stack;
     Frame *frames; /* of a greenlet */
     Py_ssize_t frame_count, frame_room, known_frames;
-    int32_t number, inherited; /* the scope that it began in, or -1 */
+    int32_t id, inherited; /* the scope that it began in, or -1 */
     bool is_greenlet;
     PyObject *name;
 } Lane;
@@ -170,8 +170,8 @@ typedef struct {
     struct Hook *hook;       /* what the thread's profile function is given, where there is one */
     char calls_only;         /* only its Python calls are recorded */
     char traced, monitored, alone; /* monitored: by sys.monitoring, and nobody else uses that */
-    unsigned long ident;           /* of the thread, as Python gives it, and its small number */
-    int number;
+    unsigned long ident;           /* of the thread, as Python gives it, and its id */
+    int id;
     PyObject *info, *module_stack, *detached;
     PyObject *context; /* the thread's contextvars.Context when last asked who runs; None before */
     Lane *root, *lane; /* the thread's own lane, and the current one; `lanes` holds all */
@@ -200,7 +200,7 @@ struct Core {
     bool ticking;                 /* whether times come from the processor's counter */
     uint64_t base_ticks, scale;   /* where it stood at base_ns; nanoseconds per tick, times 2 ** 32 */
     int64_t base_ns;
-    PyObject *buffers;           /* dict: thread number -> Buffer */
+    PyObject *buffers;           /* dict: thread id -> Buffer */
     PyObject *names[KIND_COUNT]; /* dict: name -> label */
     NameSlot recent[RECENT_NAMES];
     HashMap inputs;
@@ -210,7 +210,7 @@ struct Core {
 
 extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Chunk_Type, Lane_Type, StepClock_Type;
 extern struct Names {
-    PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
+    PyObject *of_op, *of_values, *inputs, *id_of, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
 
 /* the recorder's type: core_type.c */
@@ -263,7 +263,7 @@ int core_drop_old_rows(Core *core);
 /* inputs */
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
 PyObject *inputs_setup_values(PyObject *module, PyObject *args);
-/* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
+/* The arguments of a call by id; -2 with a Python error set. `tuple` is made where it is needed and not given. */
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
 int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
@@ -324,9 +324,8 @@ int watch_memory(PyObject *array); /* notes the memory of an array, once */
 bool memory_note_birth(int64_t block, int64_t address, int64_t nbytes, int32_t device,
                        bool only_at_work); /* false where it was not noted */
 void memory_note_end(int64_t block, int64_t address, int64_t nbytes);
-int64_t memory_last_record(void); /* of the calling thread: its number; -1 where it is not recorded */
-MemoryRow *memory_record(int64_t number,
-                         int64_t block); /* of the calling thread, if it is about that block; else NULL */
+int64_t memory_last_record(void);                    /* of the calling thread: its id; -1 where it is not recorded */
+MemoryRow *memory_record(int64_t id, int64_t block); /* of the calling thread, if it is about that block; else NULL */
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 #endif

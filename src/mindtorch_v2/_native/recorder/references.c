@@ -36,8 +36,8 @@ static void add(Buffer *buffer, int32_t row, Tensor *tensor, int32_t argument)
     if (!made)
         return; /* without memory the event has no references, but goes on */
     long device = PyLong_AsLong(tensor->keys) & KEY_DEVICES;
-    *made = (Reference){.tensor = tensor_number(tensor),
-                        .block = allocator_number(owner),
+    *made = (Reference){.tensor = tensor_id(tensor),
+                        .block = allocator_block_id(owner),
                         .address = device & KEY_META || is_empty(owner) ? 0 : (int64_t)(uintptr_t)owner->data,
                         .row = row,
                         .origin = (int32_t)(device << ARGUMENT_BITS) | argument};

@@ -117,14 +117,14 @@ static void take_out(Buffer *buffer, Py_ssize_t index)
             (size_t)(buffer->open_count - index) * sizeof *buffer->open);
 }
 
-static Row *row_at(const Buffer *buffer, int32_t number)
+static Row *row_at(const Buffer *buffer, int32_t id)
 {
-    return number < 0 ? NULL : table_at(&buffer->rows, number);
+    return id < 0 ? NULL : table_at(&buffer->rows, id);
 }
 
-static void set_end(Buffer *buffer, int32_t number, int64_t now)
+static void set_end(Buffer *buffer, int32_t id, int64_t now)
 {
-    Row *row = row_at(buffer, number);
+    Row *row = row_at(buffer, id);
     if (row)
         row->end_ns = now;
 }

@@ -86,7 +86,7 @@ static int32_t find_function(Stacks *stacks, const FunctionKey *key, PyObject *f
     BytesKey bytes = bytes_key(key, sizeof *key);
     const BytesSlot *found = bytes_find(&stacks->functions, bytes);
     if (found)
-        return (int32_t)found->number;
+        return (int32_t)found->value;
     Py_INCREF(stacks); /* as in stacks_code */
     PyObject *made = describe_function(stacks, function, self);
     long label = made ? PyLong_AsLong(made) : 0;
@@ -134,9 +134,9 @@ int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t last
         int32_t parent, lasti;
     } key = {code, parent, lasti};
     BytesKey bytes = bytes_key(&key, sizeof key);
-    const BytesSlot *known = bytes_find(&stacks->numbers, bytes);
+    const BytesSlot *known = bytes_find(&stacks->by_key, bytes);
     if (known)
-        return (int32_t)known->number;
+        return (int32_t)known->value;
     StackNode *node = table_add(&stacks->nodes);
     if (!node) {
         PyErr_NoMemory();
@@ -145,7 +145,7 @@ int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t last
     Py_INCREF(code);
     *node = (StackNode){.parent = parent, .lasti = lasti, .code = code};
     int32_t found = (int32_t)(stacks->nodes.next - 1);
-    if (!bytes_add(&stacks->numbers, bytes, found)) {
+    if (!bytes_add(&stacks->by_key, bytes, found)) {
         PyErr_NoMemory();
         return -2;
     }
@@ -264,16 +264,16 @@ static void stacks_dealloc(Stacks *self)
     for (int64_t i = 0; i < self->nodes.next; i++)
         Py_DECREF(((StackNode *)table_at(&self->nodes, i))->code);
     table_clear(&self->nodes);
-    bytes_clear(&self->numbers);
+    bytes_clear(&self->by_key);
     bytes_clear(&self->functions);
     Py_XDECREF(self->describe_code);
     Py_XDECREF(self->describe_function);
     Py_TYPE(self)->tp_free(self);
 }
 
-static PyObject *stacks_frames(Stacks *self, PyObject *number)
+static PyObject *stacks_frames(Stacks *self, PyObject *id)
 {
-    long node = PyLong_AsLong(number);
+    long node = PyLong_AsLong(id);
     if (node == -1 && PyErr_Occurred())
         return NULL;
     PyObject *list = PyList_New(0);
@@ -293,7 +293,7 @@ static PyMethodDef stacks_methods[] = {
 
 PyTypeObject Stacks_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Stacks",
-    .tp_doc = "Call stacks by number.",
+    .tp_doc = "Call stacks by id.",
     .tp_basicsize = sizeof(Stacks),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_dealloc = (destructor)stacks_dealloc,

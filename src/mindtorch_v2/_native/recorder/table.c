@@ -134,9 +134,9 @@ bool table_grow(Table *table)
     return true;
 }
 
-void *table_at(const Table *table, int64_t number)
+void *table_at(const Table *table, int64_t id)
 {
-    return number < table->first || number >= table->next ? NULL : table_element(table, number - table->first);
+    return id < table->first || id >= table->next ? NULL : table_element(table, id - table->first);
 }
 
 void table_drop_chunk(Table *table)
@@ -160,15 +160,15 @@ PyObject *table_parts(const Table *table, int64_t from, int64_t to)
         from = to;
     PyObject *parts = PyList_New(0);
     int64_t size = (int64_t)1 << table->shift;
-    for (int64_t number = from; parts && number < to;) {
-        int64_t index = number - table->first, inside = index % size;
-        int64_t count = size - inside < to - number ? size - inside : to - number;
+    for (int64_t id = from; parts && id < to;) {
+        int64_t index = id - table->first, inside = index % size;
+        int64_t count = size - inside < to - id ? size - inside : to - id;
         PyObject *part = Py_BuildValue("(OLL)", (PyObject *)table->chunk[index >> table->shift], (long long)inside,
                                        (long long)count);
         if (!part || PyList_Append(parts, part) < 0)
             Py_CLEAR(parts);
         Py_XDECREF(part);
-        number += count;
+        id += count;
     }
     return parts ? Py_BuildValue("(LN)", (long long)from, parts) : NULL;
 }

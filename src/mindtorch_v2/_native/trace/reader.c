@@ -119,7 +119,7 @@ static Status number_of(Reader *self, int what, size_t split, int64_t *number)
         *number = value;
         return DONE;
     }
-    *number = slot->number;
+    *number = slot->value;
     return DONE;
 }
 
@@ -173,7 +173,7 @@ static Status slice_of(Reader *self, int kind, Span name, int64_t *described)
     BytesKey bytes = bytes_key(key->data, key->size);
     const BytesSlot *slot = bytes_find(&self->known[OF_SLICE], bytes);
     if (slot) {
-        *described = slot->number;
+        *described = slot->value;
         return DONE;
     }
     int64_t index = index_of_name(self, name.data + 1, name.size - 2);

@@ -42,7 +42,7 @@ def forward_of(tree: EventTree, backward: np.ndarray) -> np.ndarray:
     forward = np.flatnonzero(((kind == Kind.OP) | (kind == Kind.FUNCTION)) & (sequence >= 0))
     if not len(forward):
         return np.full(len(backward), -1)
-    thread_ids = np.array([thread.number for thread in store.threads] or [0], np.int64)
+    thread_ids = np.array([thread.id for thread in store.threads] or [0], np.int64)
     wide = int(sequence.max()) + 1
     keys = thread_ids[tree.column(store.thread, 0)[forward]] * wide + sequence[forward]
     order = np.argsort(keys, kind="stable")

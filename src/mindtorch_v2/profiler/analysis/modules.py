@@ -104,7 +104,7 @@ def module_report(source: EventStore | EventTree) -> ModuleReport:
             setattr(node, target, value)
     calls = np.bincount(store.module[(store.kind == Kind.MODULE) & (store.module >= 0)], minlength=len(nodes)).tolist()
     roots = []
-    # a caller's number is smaller than its callees', so sums travel upwards
+    # a caller's id is smaller than its callees', so sums travel upwards
     for index in range(len(nodes) - 1, -1, -1):
         node, parent = nodes[index], store.modules[index].parent
         node.calls = calls[index]

@@ -148,8 +148,8 @@ def _nearest(parent: np.ndarray, marked: np.ndarray) -> np.ndarray:
 
 def _on_thread(store: EventStore, thread: int) -> np.ndarray:
     """The mask of rows of the same thread of the system: tasks that take turns on it have indices of their own."""
-    numbers = np.array([info.number if info.device < 0 else -1 - i for i, info in enumerate(store.threads)] or [0])
-    return numbers[store.thread] == numbers[thread] if len(store) else np.zeros(0, bool)
+    ids = np.array([info.id if info.device < 0 else -1 - i for i, info in enumerate(store.threads)] or [0])
+    return ids[store.thread] == ids[thread] if len(store) else np.zeros(0, bool)
 
 
 def _innermost(store: EventStore, thread: int) -> tuple[np.ndarray, np.ndarray]:

@@ -118,7 +118,7 @@ class EventSource:
 
     @cached_property
     def thread(self) -> list[int]:
-        return self._of_thread([thread.number for thread in self.tree.store.threads])
+        return self._of_thread([thread.id for thread in self.tree.store.threads])
 
     @cached_property
     def device_resource_id(self) -> list[int]:

@@ -69,7 +69,7 @@ class EventTree(Entries):
         """
         if not self.has_tasks:
             return None
-        threads = np.array([thread.number for thread in self.store.threads])
+        threads = np.array([thread.id for thread in self.store.threads])
         thread = np.where(self.nests & (self.kind != MEMORY_KIND), threads[self.column(self.store.thread, 0)], -1)
         own = running_times(self.start_ns, self.end_ns, self.parent, thread)
         if self._loading_ns is not None:

@@ -101,7 +101,7 @@ def _nesting(tree: EventTree) -> Iterator[Finding]:
     outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
     yield from _where("nesting", "a child is not inside its parent", outside)
     foreign = np.zeros(len(store), bool)
-    ids = np.array([thread.number for thread in store.threads] or [0])  # a task's is that of its thread
+    ids = np.array([thread.id for thread in store.threads] or [0])  # a task's is that of its thread
     thread_id = ids.take(store.thread, mode="clip")
     foreign[inner] = thread_id[inner] != thread_id[parent]
     yield from _where("nesting", "a child ran on another thread than its parent", foreign)

@@ -64,10 +64,10 @@ class ChildRecording:
         self.finish()
         self._exit(status)
 
-    def _terminated(self, number: int, frame: FrameType | None) -> None:
+    def _terminated(self, signum: int, frame: FrameType | None) -> None:
         self.finish()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        signal.signal(signum, signal.SIG_DFL)
+        os.kill(os.getpid(), signum)
 
     def abandon(self) -> None:
         """In a process that this one forked: it is the parent's."""

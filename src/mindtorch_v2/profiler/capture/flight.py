@@ -71,7 +71,7 @@ class FlightRecorder:
         self._seen_events = 0
         self._lock = threading.RLock()
         self._unsaved_segments: list[Any] = []  # segments that are to be written to the folder
-        self._numbers = itertools.count(1)
+        self._file_ids = itertools.count(1)
         # of "slow-step" and of "stuck": files written, and until when no other is
         self._automatic, self._quiet_until_ns = Counter[str](), Counter[str]()
         self._moved_ns, self._progress, self._is_stuck = 0, (0, 0), False
@@ -255,7 +255,7 @@ class FlightRecorder:
         }
 
     def _new_path(self, reason: str) -> str:
-        name = f"flight-{self.pid}-{next(self._numbers):02}-{reason}.mindprof"
+        name = f"flight-{self.pid}-{next(self._file_ids):02}-{reason}.mindprof"
         return os.path.join(self.settings.directory, name)
 
     def _dump_automatically(self, reason: str, text: str) -> None:
@@ -320,7 +320,7 @@ class FlightRecorder:
 
     def _signalled(self, pipe: SignalPipe) -> None:
         stacks = pipe.read()
-        name = signal.Signals(pipe.number).name
+        name = signal.Signals(pipe.signum).name
         self._dump_automatically(name.lower(), f"{name}\n{stacks}")
         if pipe.takes_over:
             self._folder.remove()

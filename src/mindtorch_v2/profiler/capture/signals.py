@@ -19,8 +19,8 @@ class SignalPipe:
     """One signal, as a file descriptor that can be waited for. `takes_over` says that the signal would have ended the
     process: then whoever reads it has to do so (`deliver`)."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, signum: int) -> None:
+        self.signum = signum
         self.takes_over = False
         self.fd = self._write = -1
         self._before: Any = None
@@ -28,17 +28,17 @@ class SignalPipe:
     def open(self) -> bool:
         """Begins to listen; False where the signal is ignored by the program's own wish, or faulthandler is in use for
         it."""
-        self._before = signal.getsignal(self.number)
+        self._before = signal.getsignal(self.signum)
         ends_process = self._before is signal.SIG_DFL
-        if self._before is signal.SIG_IGN and self.number == signal.SIGTERM:
+        if self._before is signal.SIG_IGN and self.signum == signal.SIGTERM:
             return False
         self.fd, self._write = os.pipe()
         os.set_blocking(self._write, False)
         os.set_blocking(self.fd, False)
-        self.takes_over = ends_process and self.number == signal.SIGTERM
+        self.takes_over = ends_process and self.signum == signal.SIGTERM
         try:
             chain = not ends_process and self._before is not signal.SIG_IGN
-            faulthandler.register(self.number, file=self._write, all_threads=True, chain=chain)
+            faulthandler.register(self.signum, file=self._write, all_threads=True, chain=chain)
         except (ValueError, RuntimeError, OSError):
             self._close_pipe()
             return False
@@ -59,15 +59,15 @@ class SignalPipe:
 
     def deliver(self) -> None:
         """Lets the signal do what it would have done."""
-        faulthandler.unregister(self.number)
-        os.kill(os.getpid(), self.number)
+        faulthandler.unregister(self.signum)
+        os.kill(os.getpid(), self.signum)
 
     def close(self) -> None:
         """Ends that. A handler that the program has set meanwhile stays."""
-        now = signal.getsignal(self.number)
-        faulthandler.unregister(self.number)
+        now = signal.getsignal(self.signum)
+        faulthandler.unregister(self.signum)
         if now is not self._before and callable(now) and threading.current_thread() is threading.main_thread():
-            signal.signal(self.number, now)
+            signal.signal(self.signum, now)
         self._close_pipe()
 
     def _close_pipe(self) -> None:

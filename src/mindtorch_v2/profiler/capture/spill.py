@@ -27,7 +27,7 @@ class SegmentFolder:
         self._not_before = 0
 
     def create(self) -> None:
-        """Makes the folder, empty: what an earlier process of the same number left is removed."""
+        """Makes the folder, empty: what an earlier process of the same id left is removed."""
         try:
             shutil.rmtree(self.path, ignore_errors=True)
             os.makedirs(self.path, mode=0o700)

@@ -22,7 +22,7 @@ EXAMPLE = ("MINDPROF=flight,listen python train.py &", "mindprof ctl $! start --
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "mindprof ctl [options] pid {" + ",".join(COMMANDS) + "}"
-    parser.add_argument("pid", help="the process's number, or the path of its socket")
+    parser.add_argument("pid", help="the process's id, or the path of its socket")
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("-o", "--output", metavar="FILE", help="of start, stop, dump: what is written")
     add_recorded(parser, "of start: record these, too")

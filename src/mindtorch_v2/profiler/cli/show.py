@@ -289,9 +289,9 @@ def _print_rest(answer: dict[str, Any], whole: int, out: Terminal) -> None:
     _print_memory_and_devices(answer, out)
     if answer["advice"]:
         out.title("What to do")
-        for number, finding in enumerate(answer["advice"], 1):
+        for index, finding in enumerate(answer["advice"], 1):
             gain = f" (at most {percent(finding['share'])})" if finding["gain_ns"] else ""
-            out.line(f"  {number}. {out.style(finding['title'], 'yellow')}{gain}")
+            out.line(f"  {index}. {out.style(finding['title'], 'yellow')}{gain}")
             out.line(f"     {finding['todo']}")
 
 

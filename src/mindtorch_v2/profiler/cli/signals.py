@@ -21,7 +21,7 @@ def before_ending(act: Callable[[], None]) -> Callable[[], None]:
     do not call `act`.
     """
     install, ask, owner = signal.signal, signal.getsignal, os.getpid()
-    numbers = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]  # Windows has SIGTERM only
+    signals = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]  # Windows has SIGTERM only
     is_begun = is_done = False
     waiting: list[int] = []
 
@@ -37,31 +37,31 @@ def before_ending(act: Callable[[], None]) -> Callable[[], None]:
             if waiting:
                 end_by(waiting[0])
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def handle(signum: int, frame: FrameType | None) -> None:
         if is_begun and not is_done and os.getpid() == owner:
-            waiting.append(number)
+            waiting.append(signum)
             return
         try:
             act_once()
         finally:
-            end_by(number)
+            end_by(signum)
 
-    def end_by(number: int) -> None:
-        install(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+    def end_by(signum: int) -> None:
+        install(signum, signal.SIG_DFL)
+        os.kill(os.getpid(), signum)
 
     def without_ours(handler: Any) -> Any:
         return signal.SIG_DFL if handler is handle else handler
 
     def install_hiding_ours(signalnum: Any, handler: Any) -> Any:
-        is_default = handler == signal.SIG_DFL and signalnum in numbers and os.getpid() == owner
+        is_default = handler == signal.SIG_DFL and signalnum in signals and os.getpid() == owner
         return without_ours(install(signalnum, handle if is_default else handler))
 
     def ask_hiding_ours(signalnum: Any) -> Any:
         return without_ours(ask(signalnum))
 
-    for number in numbers:
-        if ask(number) is signal.SIG_DFL:
-            install(number, handle)
+    for signum in signals:
+        if ask(signum) is signal.SIG_DFL:
+            install(signum, handle)
     signal.signal, signal.getsignal = install_hiding_ours, ask_hiding_ours
     return act_once

@@ -56,14 +56,14 @@ class Terminal:
 
     def rows(self, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], share: list[float] | None = None) -> None:
         """A table: the first column is text, cut to what is left of the width; the others are numbers."""
-        numbers = [max([len(head), *(len(row[i + 1]) for row in rows)]) for i, head in enumerate(heads[1:])]
+        widths = [max([len(head), *(len(row[i + 1]) for row in rows)]) for i, head in enumerate(heads[1:])]
         bars = 19 if share is not None and not self.plain else 0
-        room = max(20, min(self.width - sum(numbers) - 2 * len(numbers) - 2 - bars, 70))
+        room = max(20, min(self.width - sum(widths) - 2 * len(widths) - 2 - bars, 70))
         cells = [(cut(printable(row[0]), room), *row[1:]) for row in rows]
         room = max([len(heads[0]), *(len(row[0]) for row in cells)])
 
         def text(row: tuple[str, ...]) -> str:
-            return "  " + row[0].ljust(room) + "".join("  " + cell.rjust(w) for cell, w in zip(row[1:], numbers))
+            return "  " + row[0].ljust(room) + "".join("  " + cell.rjust(w) for cell, w in zip(row[1:], widths))
 
         self.line(self.style(text(heads), "dim"))
         for i, row in enumerate(cells):

@@ -269,7 +269,7 @@ class _Trace:
         if is_module.any():
             segments.append(When(is_module, (b',"Python module id":', Pick(self._module_texts, store.name[rows]))))
         if self.metadata.options.verbose:
-            threads = np.array([thread.number for thread in store.threads])
+            threads = np.array([thread.id for thread in store.threads])
             segments += [b',"Python thread":', Number(threads[store.thread[rows]])]
         return [*segments, b',"Ev Idx":', self._event_indices(len(rows)), b"}}"]
 

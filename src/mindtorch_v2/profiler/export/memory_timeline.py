@@ -9,7 +9,7 @@ from ..._device import FOREIGN, types
 from ..analysis.memory import Change, changes, find_blocks, in_pytorchs_terms, running_totals
 from ..analysis.memory_peak import Holder, held_at_peak
 from ..analysis.tree import EventTree
-from ..record.row_format import type_number
+from ..record.row_format import type_code
 from ..store.event_store import EventStore
 from .atomic import atomic_writer
 from .memory_page import page
@@ -79,5 +79,5 @@ def make_timeline(tree: EventTree, device: str | None = None) -> MemoryProfileTi
         )
     if kind not in types():
         return MemoryProfileTimeline([], wanted)
-    blocks = find_blocks(tree, type_number(kind), int(index) if index else -1)
+    blocks = find_blocks(tree, type_code(kind), int(index) if index else -1)
     return MemoryProfileTimeline(changes(tree, blocks), wanted, held_at_peak(tree.store, blocks))

@@ -98,7 +98,7 @@ class Slices:
         track = (b',"pid":', device, b',"tid":', stream)
         owner, correlation = self.tree.owner[entries], self.store.correlation[rows]
         arrow = self._first_launched[entries]
-        owned, numbered = owner >= 0, correlation >= 0
+        owned, has_correlation = owner >= 0, correlation >= 0
         placed = _IS_PLACED[self.store.kind[rows]] & (self.store.category[rows] < 0)
         return [
             *self._slice(track, entries, rows),
@@ -106,9 +106,9 @@ class Slices:
             When(owned & placed, (b",",)),
             When(placed, (b'"device":', device)),
             When(placed & ~self._names_stream(rows), (b',"stream":', stream)),
-            When(numbered & (owned | placed), (b",",)),
-            When(numbered, (b'"correlation":', Number(correlation))),
-            *self._arguments_of(rows, owned | placed | numbered),
+            When(has_correlation & (owned | placed), (b",",)),
+            When(has_correlation, (b'"correlation":', Number(correlation))),
+            *self._arguments_of(rows, owned | placed | has_correlation),
             b"}}",
             When(arrow > 0, _arrow(b"f", "ac2g", arrow, track, self.tree.start_ns[entries] + self.shift_ns)),
         ]

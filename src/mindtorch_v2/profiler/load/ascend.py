@@ -17,7 +17,7 @@ _HARDWARE = ("Ascend Hardware", "NPU")
 _DERIVED = ("Overlap Analysis",)
 _ARROWS = ("torch_to_npu", "async_npu")
 _COPIES = ("MEMCPY", "SDMA", "PCIE_DMA")
-_FIRST_ID = 1 << 40  # above the numbers that writers give
+_FIRST_ID = 1 << 40  # above the ids that writers give
 
 
 def _process_names(events: Sequence[dict[str, Any]]) -> dict[Any, str]:
@@ -35,7 +35,7 @@ def is_ascend(events: Sequence[dict[str, Any]]) -> bool:
 
 def attribute_work(events: list[dict[str, Any]], log: Counter[str]) -> list[dict[str, Any]]:
     """The events in the dialect that the loader knows: work on the device is a kernel or a copy on its stream, with
-    the number of the operator that launched it.
+    the id of the operator that launched it.
     """
     names = _process_names(events)
     hardware = [pid for pid, name in names.items() if name.startswith(_HARDWARE)]
@@ -43,25 +43,25 @@ def attribute_work(events: list[dict[str, Any]], log: Counter[str]) -> list[dict
     kept = [e for e in events if e.get("pid") not in derived]
     if len(kept) < len(events):
         log["tracks that sum up others (Overlap Analysis) were left out"] += 1
-    number_of_work = _launching_ids(kept, set(hardware))
+    launch_of_work = _launching_ids(kept, set(hardware))
     for event in kept:
         if event.get("ph") == "X" and event.get("pid") in hardware:
-            _as_work(event, hardware.index(event["pid"]), number_of_work)
+            _as_work(event, hardware.index(event["pid"]), launch_of_work)
     return kept
 
 
-def _as_work(event: dict[str, Any], index: int, number_of_work: dict[tuple[Any, Any, Any], int]) -> None:
+def _as_work(event: dict[str, Any], index: int, launch_of_work: dict[tuple[Any, Any, Any], int]) -> None:
     args = event.get("args") or {}
     task = str(args.get("Task Type", "")) + str(event.get("name", ""))
     event["cat"] = "gpu_memcpy" if any(word in task.upper() for word in _COPIES) else "kernel"
-    number = number_of_work.get((event["pid"], event.get("tid"), event.get("ts")))
+    launch_id = launch_of_work.get((event["pid"], event.get("tid"), event.get("ts")))
     event["args"] = {
         **args,
         "device": _whole(args.get("Device Id"), index),
         "stream": _whole(args.get("Stream Id"), event.get("tid", 0)),
     }
-    if number is not None:
-        event["args"]["External id"] = number
+    if launch_id is not None:
+        event["args"]["External id"] = launch_id
 
 
 def _whole(value: Any, default: Any) -> Any:
@@ -71,7 +71,7 @@ def _whole(value: Any, default: Any) -> Any:
 
 
 def _launching_ids(events: Sequence[dict[str, Any]], hardware: set[Any]) -> dict[tuple[Any, Any, Any], int]:
-    """The number of the launching operator for each beginning of work: (process, track, time)."""
+    """The id of the launching operator for each beginning of work: (process, track, time)."""
     slices: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
     for event in events:
         if event.get("ph") == "X" and event.get("pid") not in hardware and "ts" in event:
@@ -87,8 +87,8 @@ def _launching_ids(events: Sequence[dict[str, Any]], hardware: set[Any]) -> dict
         operator = _innermost(slices, starts, start)
         if operator is not None:
             args = operator["args"] = operator.get("args") or {}
-            number = args.setdefault("External id", _FIRST_ID + len(found))
-            found[event.get("pid"), event.get("tid"), event.get("ts")] = number
+            launch_id = args.setdefault("External id", _FIRST_ID + len(found))
+            found[event.get("pid"), event.get("tid"), event.get("ts")] = launch_id
     return found
 
 

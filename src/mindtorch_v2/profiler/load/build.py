@@ -7,12 +7,12 @@ import numpy as np
 from ..record.descriptions import ModuleInfo
 from ..record.enums import DeviceType
 from ..record.kinds import Flag
-from ..record.row_format import type_number
+from ..record.row_format import type_code
 from ..store.event_store import EventStore, MemoryTable, in_order
 from .collected import IS_DEVICE, Collected
 from .dialects import resolve_categories, with_addresses
 from .links import call_stacks, launchers, steps, with_backward, with_loading
-from .memory import block_numbers, held_blocks, innermost_rows, scratch_memory
+from .memory import block_ids, held_blocks, innermost_rows, scratch_memory
 from .metadata import device_name, make_metadata
 from .nesting import nest
 from .threads import is_asynchronous, make_threads, parents_around_tasks, profiled_process
@@ -38,7 +38,7 @@ def build(raw: Collected) -> EventStore:
     columns["kind"] = with_backward(kinds, columns, raw.strings)
     columns["launcher"] = launchers(columns)
     use_device = device_name(raw, bool(IS_DEVICE[kinds].any()))
-    device = type_number(use_device or "")
+    device = type_code(use_device or "")
     columns["device_type"] = np.where(IS_DEVICE[kinds], device, 0)
     columns["step"] = steps(columns, list(raw.strings))
     stacks = call_stacks(raw, columns)
@@ -73,7 +73,7 @@ def build(raw: Collected) -> EventStore:
 
 def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.ndarray) -> dict[str, np.ndarray]:
     """Memory records in the order of time, each in the innermost event of its thread that was open."""
-    blocks = block_numbers(raw.head, len(raw.memory_time))
+    blocks = block_ids(raw.head, len(raw.memory_time))
     order = np.argsort(raw.memory_time, kind="stable")
     time = raw.memory_time[order]
     address, nbytes, total, device_type, device_index, track = raw.memory[:, order]

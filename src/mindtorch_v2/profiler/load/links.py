@@ -32,7 +32,7 @@ def with_loading(kinds: np.ndarray, names: np.ndarray, strings: list[str]) -> np
 
 
 def launchers(columns: dict[str, np.ndarray]) -> np.ndarray:
-    """Per row that ran on a device, the call with the same correlation number. Where there is none, or it is in no
+    """Per row that ran on a device, the call with the same correlation id. Where there is none, or it is in no
     operator, the operator that the trace names, if it names one. An annotation has that of the CPU which it is named
     after.
     """
@@ -41,7 +41,7 @@ def launchers(columns: dict[str, np.ndarray]) -> np.ndarray:
     launcher = np.full(len(kinds), -1)
     calls = np.flatnonzero(LAUNCHES[kinds] & (correlation > 0))
     launcher[device] = _matching(correlation[calls], calls, correlation[device])
-    # Some versions write the correlation number itself as "External id", which then names no operator.
+    # Some versions write the correlation id itself as "External id", which then names no operator.
     named = device[(external[device] > 0) & (external[device] != correlation[device])]
     ops = np.flatnonzero(~IS_DEVICE[kinds] & ~LAUNCHES[kinds] & ~IS_PYTHON[kinds] & (external > 0))
     op = _matching(external[ops], ops, external[named])

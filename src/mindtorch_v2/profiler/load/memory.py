@@ -22,7 +22,7 @@ def innermost_rows(columns: dict[str, np.ndarray], thread: np.ndarray, time: np.
     row = np.full(len(time), -1)
     end, parent = np.append(columns["end_ns"], 0), np.append(columns["parent"], -1)
     mine = np.flatnonzero((columns["flags"] & Flag.ASYNC) == 0)
-    # the last row of the same thread that began before: threads and ranks of times as one number
+    # the last row of the same thread that began before: threads and ranks of times as one integer
     if len(mine) and len(time):
         moments = np.unique(np.concatenate([columns["start_ns"][mine], time]))
         keys = columns["thread"][mine] * len(moments) + np.searchsorted(moments, columns["start_ns"][mine])
@@ -35,10 +35,10 @@ def innermost_rows(columns: dict[str, np.ndarray], thread: np.ndarray, time: np.
     return row
 
 
-def block_numbers(head: dict[str, Any], records: int) -> np.ndarray | None:
-    """The number of the block of each memory record, in the order of the file; None where the trace has none."""
+def block_ids(head: dict[str, Any], records: int) -> np.ndarray | None:
+    """The id of the block of each memory record, in the order of the file; None where the trace has none."""
     saved = _saved(head)
-    return None if saved is None else _numbers(saved.get("blocks"), records)
+    return None if saved is None else _integers(saved.get("blocks"), records)
 
 
 def held_blocks(head: dict[str, Any]) -> HeldTable | None:
@@ -72,7 +72,7 @@ def _saved(head: dict[str, Any]) -> dict[str, Any] | None:
     return saved if isinstance(saved, dict) else None
 
 
-def _numbers(values: Any, length: int) -> np.ndarray:
+def _integers(values: Any, length: int) -> np.ndarray:
     if not isinstance(values, list) or len(values) != length or not all(type(value) is int for value in values):
         raise ValueError(f"{BLOCKS_KEY} is damaged")
     return np.array(values, np.int64)
@@ -81,7 +81,7 @@ def _numbers(values: Any, length: int) -> np.ndarray:
 def _columns(saved: Any, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     if not isinstance(saved, dict) or not isinstance(saved.get(names[0]), list):
         raise ValueError(f"{BLOCKS_KEY} is damaged")
-    return {name: _numbers(saved.get(name), len(saved[names[0]])) for name in names}
+    return {name: _integers(saved.get(name), len(saved[names[0]])) for name in names}
 
 
 def _check_range(values: np.ndarray, size: int, what: str) -> None:

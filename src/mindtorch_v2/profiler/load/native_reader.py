@@ -88,7 +88,7 @@ class NativeCollector(Collector):
 
     def value(self, text: bytes) -> Any:
         """A JSON value, of which the native reader knows that it is one."""
-        # as most numbers of threads are
+        # as most ids of threads are
         if text.isdigit() and len(text) < 19 and (text[0] != _ZERO or len(text) == 1):
             return int(text)
         if text[0] == _QUOTE and b"\\" not in text:
@@ -108,9 +108,9 @@ class NativeCollector(Collector):
         text = self.value(category)
         return _NO_KIND if text == TRACE else int(self.kind_of_category(text))
 
-    def _track(self, mark: int, owner: bytes, number: bytes) -> int:
+    def _track(self, mark: int, owner: bytes, track_id: bytes) -> int:
         """Index of a track: of a slice on the CPU (mark 0), of one on a device (1), of a memory record (2)."""
-        track = (self.value(owner), self.value(number), mark == 1)
+        track = (self.value(owner), self.value(track_id), mark == 1)
         return self.tracks.setdefault(track, len(self.tracks))
 
     def _inputs(self, is_operator: int, _: bytes, members: bytes) -> int:

@@ -37,7 +37,7 @@ def load_trace(path: str | os.PathLike[str]) -> EventStore:
 
 def _read(path: str | os.PathLike[str], exact: bool) -> Collector:
     collector = Collector()
-    take, number = collector.take, 0
+    take, index = collector.take, 0
     for what, key, value in read_trace(path, exact):
         if what == "member":
             collector.head[key] = value
@@ -46,6 +46,6 @@ def _read(path: str | os.PathLike[str], exact: bool) -> Collector:
             take(value)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             problem = f"lacks {error}" if isinstance(error, KeyError) else str(error)[:200]
-            raise ProfileFileError(path, f"event {number} of the trace makes no sense: {problem}") from error
-        number += 1
+            raise ProfileFileError(path, f"event {index} of the trace makes no sense: {problem}") from error
+        index += 1
     return collector

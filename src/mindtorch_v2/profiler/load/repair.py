@@ -83,10 +83,10 @@ def _take(collector: Collector, events: Iterable[dict[str, Any]], log: Counter[s
 
 
 def _normal(events: Iterable[dict[str, Any]], log: Counter[str]) -> Iterator[dict[str, Any]]:
-    """Events whose times are numbers, and whose numbers identify something in every reader."""
+    """Events whose times are numbers, and whose ids identify something in every reader."""
     for event in events:
         if any(isinstance(event.get(key), (dict, list)) for key in ("ph", "pid", "tid", "id", "name", "cat")):
-            log["events whose names or numbers are lists or objects were left out"] += 1
+            log["events whose names or ids are lists or objects were left out"] += 1
             continue
         for key in ("ts", "dur"):
             if key not in event:
@@ -101,7 +101,7 @@ def _normal(events: Iterable[dict[str, Any]], log: Counter[str]) -> Iterator[dic
             event["dur"] = 0
             log["negative durations were set to 0"] += 1
         if any(isinstance(event.get(key), int) and abs(event[key]) >= _SAFE for key in ("pid", "tid", "id")):
-            log["numbers of processes, threads or arrows were above 2^53, where JSON readers round"] += 1
+            log["ids of processes, threads or arrows were above 2^53, where JSON readers round"] += 1
         yield event
 
 

@@ -1,4 +1,4 @@
-"""The threads of a trace: its tracks, their names and numbers, and the process that was profiled."""
+"""The threads of a trace: its tracks, their names and ids, and the process that was profiled."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def make_threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -
     np.minimum.at(first, columns["track"], columns["start_ns"])
     order = np.lexsort((first, np.array([track[2] for track in raw.tracks], bool))).tolist() if raw.tracks else []
     kept = [i for i in order if not is_asynchronous(raw, raw.tracks[i])] or order[:1]
-    numbers = _forward_numbers(columns, len(raw.tracks))
-    free = iter(sorted(set(range(1, len(kept) + len(numbers) + 1)) - set(numbers.values())))
+    ids = _forward_ids(columns, len(raw.tracks))
+    free = iter(sorted(set(range(1, len(kept) + len(ids) + 1)) - set(ids.values())))
     main_label = process_name(raw, process)
     threads = []
     for i in kept:
@@ -59,9 +59,7 @@ def make_threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -
         name = "MainThread" if name == main_label else name
         device = -1 if not on_device else owner if type(owner) is int and 0 <= owner < EXACT_BELOW else 0
         threads.append(
-            ThreadInfo(
-                numbers.get(i) or next(free), os_id, name, device, process=_other_process(raw.tracks[i], process)
-            )
+            ThreadInfo(ids.get(i) or next(free), os_id, name, device, process=_other_process(raw.tracks[i], process))
         )
     threads = _with_tasks(raw, kept, threads)
     lookup = np.zeros(len(raw.tracks) + 1, np.int64)
@@ -79,7 +77,7 @@ def _other_process(track: tuple[Any, Any, bool], process: Any) -> int:
 
 
 def _with_tasks(raw: Collected, kept: list[int], threads: list[ThreadInfo]) -> list[ThreadInfo]:
-    """The threads, where those that are tasks of others have their numbers."""
+    """The threads, where those that are tasks of others have their ids."""
     known = {(thread.process, thread.os_id): thread for thread in threads if thread.device < 0}
     made = []
     for i, thread in zip(kept, threads):
@@ -92,16 +90,16 @@ def _with_tasks(raw: Collected, kept: list[int], threads: list[ThreadInfo]) -> l
     return made
 
 
-def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, int]:
-    """The numbers that backward functions know threads by, as far as sequence numbers tell which thread is meant."""
+def _forward_ids(columns: dict[str, np.ndarray], tracks: int) -> dict[int, int]:
+    """The ids that backward functions know threads by, as far as sequence numbers tell which thread is meant."""
     sequence, forward = columns["sequence_nr"], columns["forward_thread"]
     found: dict[int, int] = {}
     backward = np.flatnonzero((forward > 0) & (sequence >= 0))
-    numbers, which = np.unique(forward[backward], return_inverse=True)
+    ids, which = np.unique(forward[backward], return_inverse=True)
     candidates = np.flatnonzero((sequence >= 0) & (forward == 0))
-    if not len(numbers) or not len(candidates):
+    if not len(ids) or not len(candidates):
         return found
-    # A backward thread's number votes, by each sequence number that it comes with, for the track that has this one most
+    # A backward thread's id votes, by each sequence number that it comes with, for the track that has this one most
     # often.
     known, rank = np.unique(sequence[candidates], return_inverse=True)
     best, times = _most_frequent(rank, columns["track"][candidates], np.ones(len(rank), np.int64), tracks)
@@ -110,7 +108,7 @@ def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, i
     voter, voted = np.divmod(np.unique(which[met] * len(known) + position[met]), len(known))
     tracks_of, _ = _most_frequent(voter, best[voted], times[voted], tracks)
     for i, track in zip(np.unique(voter).tolist(), tracks_of.tolist()):
-        found.setdefault(track, int(numbers[i]))
+        found.setdefault(track, int(ids[i]))
     return found
 
 
@@ -134,11 +132,11 @@ def parents_around_tasks(columns: dict[str, np.ndarray], threads: list[ThreadInf
     start, end, parent, kinds = (columns[n] for n in ("start_ns", "end_ns", "parent", "kind"))
     made = np.append(parent, -1)
     tasks = np.array([thread.task for thread in threads])[columns["thread"]]
-    numbers = np.array([thread.number for thread in threads])[columns["thread"]]
+    ids = np.array([thread.id for thread in threads])[columns["thread"]]
     roots = np.flatnonzero(nests & (tasks > 0) & (parent < 0))
-    for number in np.unique(numbers[roots]).tolist():
-        around = np.flatnonzero(nests & (tasks == 0) & (numbers == number) & ~IS_PYTHON[kinds])
-        for row in roots[numbers[roots] == number].tolist() if len(around) else []:
+    for thread_id in np.unique(ids[roots]).tolist():
+        around = np.flatnonzero(nests & (tasks == 0) & (ids == thread_id) & ~IS_PYTHON[kinds])
+        for row in roots[ids[roots] == thread_id].tolist() if len(around) else []:
             position = int(np.searchsorted(start[around], start[row], "right")) - 1
             found = int(around[position]) if position >= 0 else -1
             while found >= 0 and (end[found] < end[row] or IS_PYTHON[kinds[found]]):

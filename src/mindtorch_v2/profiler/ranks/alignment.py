@@ -147,7 +147,7 @@ def _meetings(rank: RankSummary) -> Moments:
 
 def keys_of(found: Collectives) -> list[Key]:
     """What identifies each collective on every rank of its group: its sequence id there. Without one it is its index
-    among those like it in its step, which agrees on ranks that recorded as many of them; on others it is another key."""
+    among those like it in its step, which agrees on ranks that recorded as many of them; others get other keys."""
     columns = (found.group, found.name, found.seq, found.step, found.nbytes, found.alike, found.ordinal)
     made: list[Key] = []
     for group, name, seq, step, nbytes, alike, ordinal in zip(*(column.tolist() for column in columns)):

@@ -43,7 +43,7 @@ class Imbalance(NamedTuple):
 
 
 class JobAnswer:
-    """What the summaries of a job's ranks say together. `ranks` are in the order of their numbers; `problems` are
+    """What the summaries of a job's ranks say together. `ranks` are in ascending order; `problems` are
     sentences."""
 
     def __init__(self, summaries: Sequence[RankSummary], problems: Sequence[str] = ()) -> None:
@@ -167,9 +167,9 @@ class JobAnswer:
 
 
 def _assign_ranks(summaries: Sequence[RankSummary]) -> list[RankSummary]:
-    """Ranks that neither their profile nor their file's name numbers get the free numbers, in the order given."""
+    """Ranks that neither their profile nor their file's name tell get the free ones, in the order given."""
     from dataclasses import replace
 
     taken = {summary.rank for summary in summaries if summary.rank >= 0}
-    free = (number for number in range(len(summaries) + len(taken)) if number not in taken)
+    free = (rank for rank in range(len(summaries) + len(taken)) if rank not in taken)
     return [summary if summary.rank >= 0 else replace(summary, rank=next(free)) for summary in summaries]

@@ -20,7 +20,7 @@ def merge_stores(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:
         pid = _process(rank)
         names[str(pid)] = f"rank {rank}"
         parts.append(_shift_store(store, rank, pid, shift, base))
-        base += max((thread.number for thread in store.threads), default=0)
+        base += max((thread.id for thread in store.threads), default=0)
     joined = concat(parts)
     first = stores[0][2].metadata
     return joined.with_metadata(
@@ -66,5 +66,5 @@ def _shift_table(table: Table, shift: int, rank: int) -> Table:
 
 def _thread(thread: ThreadInfo, rank: int, pid: int, base: int) -> ThreadInfo:
     if thread.device >= 0:
-        return thread._replace(number=thread.number + base, device=rank, name=f"rank {rank} {thread.name}")
-    return thread._replace(number=thread.number + base, process=pid)
+        return thread._replace(id=thread.id + base, device=rank, name=f"rank {rank} {thread.name}")
+    return thread._replace(id=thread.id + base, process=pid)

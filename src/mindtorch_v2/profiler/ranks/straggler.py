@@ -22,7 +22,7 @@ _SAME_WORK = 0.05  # calls that differ by less are the same work
 
 
 class Straggler(NamedTuple):
-    """rank       its number
+    """rank       its rank
     share      part of all waiting in the job that is waiting for it
     waited_ns  what each other rank waited for it, on average, over all steps
     last_in    of `collectives` that all wait in, those to which it came last

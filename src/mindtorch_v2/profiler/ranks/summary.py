@@ -100,7 +100,7 @@ def summarize_file(path: str) -> RankSummary:
 
 
 def summarize(store: EventStore, path: str = "", problems: list[str] | None = None) -> RankSummary:
-    """The summary of a rank. Its number is what the profile says (`distributedInfo`), else what the file's name says,
+    """The summary of a rank. Its rank is what the profile says (`distributedInfo`), else what the file's name says,
     else -1."""
     told = _metadata(store, "distributedInfo")
     clock = _metadata(store, ALIGNMENT_KEY)

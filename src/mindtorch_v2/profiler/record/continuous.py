@@ -40,10 +40,10 @@ class ContinuousSession(sessions.Session):
     def _begin_again(self) -> None:
         """The next piece begins where the last one ended, in every thread."""
         following = {}
-        for number, (buffer, spans) in self._spans.items():
-            if recorder.buffers.get(number) is buffer:
+        for thread, (buffer, spans) in self._spans.items():
+            if recorder.buffers.get(thread) is buffer:
                 carried = sessions._open_frames(buffer) if self.options.with_stack else ()
-                following[number] = (buffer, [Span(spans[-1].stop, carried)])
+                following[thread] = (buffer, [Span(spans[-1].stop, carried)])
         self._spans, self._collecting = following, True
         self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
         self._owned_at = len(recorder.owned.rows)
@@ -54,7 +54,7 @@ class ContinuousSession(sessions.Session):
         """How many rows were recorded since the start or the last split."""
         found = 0
         for buffer in list(recorder.buffers.values()):
-            begun = self._spans.get(buffer.info.number)
+            begun = self._spans.get(buffer.info.id)
             found += rows_of(buffer) - (begun[1][-1].start.recorded if begun is not None else 0)
         return found
 
@@ -73,7 +73,7 @@ def can_split() -> bool:
 
 
 def is_crowded() -> bool:
-    """Whether what the recorder keeps for the life of its sessions (names, threads, row numbers) has grown so much that
+    """Whether what the recorder keeps for the life of its sessions (names, threads, row ids) has grown so much that
     they should end."""
     buffers = list(recorder.buffers.values())
     return (
@@ -96,7 +96,7 @@ def merged(pieces: list[Recording]) -> Recording:
     threads: dict[int, list[Recorded]] = {}
     for window in windows:
         for thread in window.threads:
-            threads.setdefault(thread.info.number, []).append(thread)
+            threads.setdefault(thread.info.id, []).append(thread)
     joined = [_merged_thread(parts) for parts in threads.values()]
     window = replace(
         last,

@@ -1,4 +1,4 @@
-"""What the numbers in rows refer to (arguments, threads, modules), and what is known of a window as a whole."""
+"""What the ids in rows refer to (arguments, threads, modules), and what is known of a window as a whole."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class InputDescription(NamedTuple):
 
 
 class ThreadInfo(NamedTuple):
-    """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name. A
+    """A thread: its id (1 is the first that recorded anything), the system's id for it, and its name. A
     stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's.
-    So is an asyncio task or a greenlet: number and id are its thread's, `task` is its own number (0 for the thread
+    So is an asyncio task or a greenlet: both ids are its thread's, `task` is its own id (0 for the thread
     itself). `process` is the system's id of the process it belongs to, where that is not the store's own (a loaded
     trace of several processes); else 0.
     """
 
-    number: int
+    id: int
     os_id: int
     name: str
     device: int = -1

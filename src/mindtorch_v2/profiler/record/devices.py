@@ -2,7 +2,7 @@
 
 A backend that can tell device times has a method `watch(host)` (see `_accelerators.Backend`): it is given the
 recorder in the form of
-`Host` and returns an object with `start() -> number` and `stop(number) -> Result`, or None. A result has `work` (see
+`Host` and returns an object with `start() -> id` and `stop(id) -> Result`, or None. A result has `work` (see
 `_backends/device_work.py`), `notes` (what is known about its times) and `properties` (JSON, a list of devices).
 """
 
@@ -19,10 +19,10 @@ from .recorder import recorder
 
 
 class Host:
-    """The recorder, as backends see it. `numbers` are for launches: those of different devices differ."""
+    """The recorder, as backends see it. `launch_ids` are for launches: those of different devices differ."""
 
     recorder = recorder
-    numbers: Iterator[int] = itertools.count(1 << 40)
+    launch_ids: Iterator[int] = itertools.count(1 << 40)
 
     @staticmethod
     def now() -> int:
@@ -30,9 +30,9 @@ class Host:
         return recorder.now()
 
     @staticmethod
-    def open(name: str, number: int) -> Any:
-        """Opens the event of a call into a device's runtime. What it launches carries the same number."""
-        return recorder.open(Kind.RUNTIME, name, sequence_nr=number)
+    def open(name: str, launch_id: int) -> Any:
+        """Opens the event of a call into a device's runtime. What it launches carries the same id."""
+        return recorder.open(Kind.RUNTIME, name, sequence_nr=launch_id)
 
     @staticmethod
     def close(handle: Any) -> None:
@@ -47,7 +47,7 @@ class DeviceResults:
 
     @property
     def has_work(self) -> bool:
-        return any(len(result.work.number) for _, result in self.parts)
+        return any(len(result.work.launch_id) for _, result in self.parts)
 
     @property
     def properties(self) -> str:

@@ -1,4 +1,4 @@
-"""Tables that turn repeated things (names, argument descriptions, modules) into small numbers while recording."""
+"""Tables that turn repeated things (names, argument descriptions, modules) into small ids while recording."""
 
 from __future__ import annotations
 
@@ -56,37 +56,37 @@ class Label(NamedTuple):
 
 
 _op_labels: list[Label] = []  # for the life of the process: there are only as many as operators
-op_numbers: dict[Any, int] = {}  # operator -> number of its label
+op_label_ids: dict[Any, int] = {}  # operator -> id of its label
 _op_lock = threading.RLock()  # a signal handler may come here while its thread is here
 
 
 def op_label(op: Any) -> int:
-    """The number of an operator's label, found in `op_numbers` from now on. Numbers of operators are not negative."""
-    call_locked(_op_lock, _number_op, op)
-    return op_numbers[op]
+    """The id of an operator's label, found in `op_label_ids` from now on. Ids of operators are not negative."""
+    call_locked(_op_lock, _add_op, op)
+    return op_label_ids[op]
 
 
-def _number_op(op: Any) -> None:
-    if op not in op_numbers:
+def _add_op(op: Any) -> None:
+    if op not in op_label_ids:
         _op_labels.append(Label(op.event, Kind.OP, op.overload))
-        op_numbers[op] = len(_op_labels) - 1
+        op_label_ids[op] = len(_op_labels) - 1
 
 
 class Labels:
-    """Numbers for names that are not operators; they live as long as one recorder. They are negative."""
+    """Ids of names that are not operators; they live as long as one recorder. They are negative."""
 
     def __init__(self) -> None:
         self._labels: InternTable[Label] = InternTable()
 
-    def number(self, name: str, kind: Kind) -> int:
+    def id_of(self, name: str, kind: Kind) -> int:
         found = self._labels.find((name, kind))
         return -1 - (self._labels.add((name, kind), Label(name, kind)) if found is None else found)
 
     def __len__(self) -> int:
         return len(self._labels)
 
-    def label(self, number: int) -> Label:
-        return _op_labels[number] if number >= 0 else self._labels[-1 - number]
+    def label(self, label_id: int) -> Label:
+        return _op_labels[label_id] if label_id >= 0 else self._labels[-1 - label_id]
 
 
 _SCALARS = (bool, int, float, complex, str)
@@ -162,8 +162,8 @@ def _describe_list(values: Any) -> _Argument:
     return _Argument((), (), "", None)  # lists of optional tensors (indices) and of other objects
 
 
-# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: the values to record, by op and
-# argument.
+# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: the values to
+# record, by op and argument.
 _FILLED_IN = {
     ("randint", "dtype"): _INT64_CODE,
     ("randperm", "dtype"): _INT64_CODE,
@@ -197,8 +197,8 @@ class InputTable:
     def __len__(self) -> int:
         return len(self._descriptions)
 
-    def __getitem__(self, number: int) -> InputDescription:
-        return self._descriptions[number]
+    def __getitem__(self, description_id: int) -> InputDescription:
+        return self._descriptions[description_id]
 
     def of_op(self, op: Any, args: tuple[Any, ...]) -> int:
         """The arguments of an operator, in schema order."""
@@ -246,12 +246,12 @@ class _Root(NamedTuple):
     """An outermost module: who it is and where each module inside it stands."""
 
     module: weakref.ref[Any]
-    number: int
+    id: int
     paths: dict[int, tuple[weakref.ref[Any], str]]
 
 
 class ModuleTable:
-    """Numbers and paths of nn.Modules. Modules are held weakly and told apart even where an address is used again."""
+    """Ids and paths of nn.Modules. Modules are held weakly and told apart even where an address is used again."""
 
     def __init__(self) -> None:
         self.infos: InternTable[ModuleInfo] = InternTable()
@@ -260,13 +260,13 @@ class ModuleTable:
         self._root_count = 0
         self._instances: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._class_counts: dict[str, int] = {}
-        # (module, root, caller's number) by address -> the two, the module's number and the label of its calls
+        # (module, root, caller's id) by address -> the two, the module's id and the label of its calls
         self.calls: dict[tuple[int, int, int], tuple[weakref.ref[Any], weakref.ref[Any], int, int]] = {}
 
     def meet(
         self, module: Any, root: Any, parent: int, labels: Labels
     ) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
-        """What `calls` holds for a module that is called inside `root` by the module numbered `parent`."""
+        """What `calls` holds for a module that is called inside `root` by the module with the id `parent`."""
         made: tuple[weakref.ref[Any], weakref.ref[Any], int, int] = call_locked(
             self._lock, self._meet, module, root, parent, labels
         )
@@ -275,35 +275,35 @@ class ModuleTable:
     def _meet(
         self, module: Any, root: Any, parent: int, labels: Labels
     ) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
-        name = f"nn.Module: {type(module).__name__}_{self.instance_number(module)}"
+        name = f"nn.Module: {type(module).__name__}_{self.instance_index(module)}"
         made = (
             weakref.ref(module),
             weakref.ref(root),
             self.enter(module, root, parent),
-            labels.number(name, Kind.MODULE),
+            labels.id_of(name, Kind.MODULE),
         )
         self.calls[id(module), id(root), parent] = made
         return made
 
-    def instance_number(self, module: Any) -> int:
+    def instance_index(self, module: Any) -> int:
         """0 for the first instance of its class that was called, 1 for the next ..."""
         known = self._instances.get(id(module))
         if known is not None and known[0]() is module:
             return known[1]
         name = type(module).__name__
-        number = self._class_counts.get(name, 0)
-        self._class_counts[name] = number + 1
-        self._instances[id(module)] = (weakref.ref(module), number)
-        return number
+        index = self._class_counts.get(name, 0)
+        self._class_counts[name] = index + 1
+        self._instances[id(module)] = (weakref.ref(module), index)
+        return index
 
     def enter(self, module: Any, root: Any, parent: int) -> int:
-        """The number of `module`, called (perhaps deep) inside `root` by the module numbered `parent`."""
+        """The id of `module`, called (perhaps deep) inside `root` by the module with the id `parent`."""
         paths = self._root(root)
         known = paths.paths.get(id(module))
         path = known[1] if known is not None and known[0]() is module else type(module).__name__
-        info = ModuleInfo(paths.number, path, type(module).__name__, parent)
-        number = self.infos.find(info)
-        return self.infos.add(info, info) if number is None else number
+        info = ModuleInfo(paths.id, path, type(module).__name__, parent)
+        known_id = self.infos.find(info)
+        return self.infos.add(info, info) if known_id is None else known_id
 
     def _root(self, module: Any) -> _Root:
         known = self._roots.get(id(module))

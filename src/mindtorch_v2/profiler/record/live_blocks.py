@@ -13,7 +13,7 @@ from ..._keys import META
 from ..._storage import begin_recording, held_block, is_part, native, root_array
 from ..._tensor import Parameter, Tensor
 from .kinds import Category
-from .row_format import device_number
+from .row_format import device_code
 
 
 class LiveBlock(NamedTuple):
@@ -41,13 +41,13 @@ def find_live_blocks(new_recording: bool) -> list[LiveBlock]:
         root = _root(tensor)
         if root is not None and root.nbytes and id(root) not in found and not is_part(root):
             where = tensor.device
-            number = held_block(root, where.type, where.index or 0)
+            block_id = held_block(root, where.type, where.index or 0)
             category = purposes.get(id(root), Category.INPUT)
             found[id(root)] = LiveBlock(
-                number,
+                block_id,
                 root.__array_interface__["data"][0],
                 root.nbytes,
-                device_number(where.type, where.index or 0),
+                device_code(where.type, where.index or 0),
                 category,
             )
     return list(found.values())

@@ -21,7 +21,7 @@ from .descriptions import ThreadInfo
 from .interning import op_label
 from .kinds import Kind
 from .python_recorder import Recorder
-from .row_format import REFERENCES, Position, device_number
+from .row_format import REFERENCES, Position, device_code
 from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_recorded, line_of
 from .thread_buffer import ThreadBuffer
 
@@ -69,14 +69,14 @@ class NativeBuffer(_Buffer):  # type: ignore[misc, valid-type]
 
 
 class NativeStacks:
-    """Call stacks by number."""
+    """Call stacks by id."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
 
-    def frames(self, number: int) -> list[str]:
+    def frames(self, stack: int) -> list[str]:
         """The frames of a stack, innermost first."""
-        return [function_name(code, line_of(code, lasti)) for code, lasti in self._table.frames_of(number)]
+        return [function_name(code, line_of(code, lasti)) for code, lasti in self._table.frames_of(stack)]
 
 
 class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
@@ -103,13 +103,11 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         mark = IMPORTS if code.co_filename.startswith("<frozen importlib") else 0
         if whose == INTERNAL:
             return whose | mark, 0
-        return whose | mark, self.labels.number(function_name(code, code.co_firstlineno), Kind.PYTHON)
+        return whose | mark, self.labels.id_of(function_name(code, code.co_firstlineno), Kind.PYTHON)
 
     def _describe_function(self, function: Any) -> int:
         """The label of calls of a function written in C."""
-        return (
-            HIDDEN_FUNCTION if is_own_function(function) else self.labels.number(builtin_name(function), Kind.BUILTIN)
-        )
+        return HIDDEN_FUNCTION if is_own_function(function) else self.labels.id_of(builtin_name(function), Kind.BUILTIN)
 
     @staticmethod
     def _op_label(op: Any) -> tuple[int, bool]:
@@ -117,7 +115,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 
     # --- threads ----------------------------------------------------------------------------------------------------
     def _make_buffer(self, info: ThreadInfo) -> ThreadBuffer:
-        return NativeBuffer(self, info, info.number)  # type: ignore[return-value, call-arg]
+        return NativeBuffer(self, info, info.id)  # type: ignore[return-value, call-arg]
 
     def _bind(self, buffer: ThreadBuffer) -> None:
         self.bind(buffer)
@@ -157,7 +155,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         keywords: dict[str, Any] | None = None,
     ) -> int:
         described = self._described(inputs, keywords)
-        label = self.labels.number(name, kind)
+        label = self.labels.id_of(name, kind)
         row = int(buffer.push(label, sequence_nr, forward_thread, described, by_handle, False))
         if self.detail & REFERENCES and isinstance(inputs, (list, tuple)):
             buffer.refer(row, tuple(inputs))
@@ -167,7 +165,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         return int(buffer.push(label, -1, 0, -1, True, True))
 
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
-        self.note_allocated(block, address, nbytes, device_number(device_type, device_index))
+        self.note_allocated(block, address, nbytes, device_code(device_type, device_index))
 
     def run_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...], claim: Callable[[Any], None]) -> Any:
         out = kernel(*args)  # what it allocates is seen by the allocator
@@ -175,19 +173,19 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         return out
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
-        self.note_freed(block, address, nbytes, device_number(device_type, device_index))
+        self.note_freed(block, address, nbytes, device_code(device_type, device_index))
 
 
 class _Monitoring:
-    """A tool number of sys.monitoring with the native callbacks. Others keep theirs; the number that profilers
+    """A tool id of sys.monitoring with the native callbacks. Others keep theirs; the id that profilers
     agreed on is taken last, because cProfile knows no other.
     """
 
-    NUMBERS = (4, 3, 2, 5)
+    TOOL_IDS = (4, 3, 2, 5)
     NAME = "mindtorch_v2.profiler"
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, tool_id: int) -> None:
+        self.tool_id = tool_id
         tools: Any = sys.monitoring  # type: ignore[attr-defined]
         self._tools, names = tools, tools.events
         self._callbacks = {
@@ -201,45 +199,45 @@ class _Monitoring:
             names.C_RETURN: _native.on_function_return,
             names.C_RAISE: _native.on_function_raise,
         }
-        self.alone = not any(tools.get_tool(n) for n in range(6) if n != number)
+        self.alone = not any(tools.get_tool(n) for n in range(6) if n != tool_id)
 
     @classmethod
     def claim(cls) -> _Monitoring | None:
-        """With a free number; None where none is, or before Python 3.12."""
+        """With a free id; None where none is, or before Python 3.12."""
         tools: Any = getattr(sys, "monitoring", None)
-        for number in cls.NUMBERS if tools is not None else ():
+        for tool_id in cls.TOOL_IDS if tools is not None else ():
             try:
-                tools.use_tool_id(number, cls.NAME)
+                tools.use_tool_id(tool_id, cls.NAME)
             except ValueError:  # somebody else's, or ours that an interrupt left behind
-                if tools.get_tool(number) != cls.NAME:
+                if tools.get_tool(tool_id) != cls.NAME:
                     continue
-            return cls(number)
+            return cls(tool_id)
         return None
 
     def start(self) -> None:
         for event, callback in self._callbacks.items():
-            self._tools.register_callback(self.number, event, callback)
+            self._tools.register_callback(self.tool_id, event, callback)
         wanted = 0
         for event in self._callbacks:
             wanted |= event
         # C_RETURN and C_RAISE come with CALL and cannot be asked for by themselves
-        self._tools.set_events(self.number, wanted & ~(self._tools.events.C_RETURN | self._tools.events.C_RAISE))
+        self._tools.set_events(self.tool_id, wanted & ~(self._tools.events.C_RETURN | self._tools.events.C_RAISE))
 
     @classmethod
     def stop_all(cls) -> None:
-        """Gives back every number that is ours."""
+        """Gives back every id that is ours."""
         tools: Any = getattr(sys, "monitoring", None)
-        for number in cls.NUMBERS if tools is not None else ():
-            if tools.get_tool(number) == cls.NAME:
-                made = cls(number)
-                tools.set_events(number, 0)
+        for tool_id in cls.TOOL_IDS if tools is not None else ():
+            if tools.get_tool(tool_id) == cls.NAME:
+                made = cls(tool_id)
+                tools.set_events(tool_id, 0)
                 for event in made._callbacks:
-                    tools.register_callback(number, event, None)
-                tools.free_tool_id(number)
+                    tools.register_callback(tool_id, event, None)
+                tools.free_tool_id(tool_id)
 
 
 class NativeTracer:
-    """Traces threads in C: told by sys.monitoring where Python has it and a number is free, else by a profile hook."""
+    """Traces threads in C: told by sys.monitoring where Python has it and an id is free, else by a profile hook."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder: Any = recorder
@@ -268,7 +266,7 @@ class NativeTracer:
             row = -1
             if is_recorded(frame, recorded):
                 recorded.add(frame)
-                label = self.recorder.labels.number(function_name(frame.f_code, frame.f_lineno), Kind.PYTHON)
+                label = self.recorder.labels.id_of(function_name(frame.f_code, frame.f_lineno), Kind.PYTHON)
                 row = self.recorder.push_python(buffer, label)
                 row = -3 if row == -1 else row  # recorded, but not kept
             running.append((frame, self.recorder._describe_code(frame.f_code)[0], row))

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from ..._tensor import Tensor
 from .kinds import Role
 from .references import memory_of
-from .row_format import device_number
+from .row_format import device_code
 
 
 class Owned(NamedTuple):
     """A tensor that a module or an optimizer had, or (Role.OWNER, without a tensor) the owner itself."""
 
     time_ns: int
-    thread: int  # number of the thread, and of the row that was open there: the module's call, the optimizer's step
+    thread: int  # ids of the thread and of the row that was open there: the module's call, the optimizer's step
     row: int
     owner: int  # address of the owner, and of its class
     owner_class: int
@@ -27,7 +27,7 @@ class Owned(NamedTuple):
     role: Role
     parameter: int = -1  # which of the owner's parameters it is, or belongs to
     name: str = ""  # of a module's parameter, or of an optimizer's state
-    tensor: int = 0  # the tensor's number, and whose memory it had
+    tensor: int = 0  # the tensor's id, and whose memory it had
     block: int = 0
     address: int = 0
     device: int = 0
@@ -57,20 +57,20 @@ class OwnedTable:
     def add_module(self, module: Any, time_ns: int, thread: int, row: int) -> None:
         """A module's own parameters and their gradients."""
         whose = self._owner(module, False, time_ns, thread, row)
-        for number, (name, parameter) in enumerate(module.__dict__.get("_parameters", {}).items()):
-            self._add(whose, Role.PARAMETER, number, name, parameter)
-            self._add(whose, Role.GRADIENT, number, name, getattr(parameter, "_grad", None))
+        for index, (name, parameter) in enumerate(module.__dict__.get("_parameters", {}).items()):
+            self._add(whose, Role.PARAMETER, index, name, parameter)
+            self._add(whose, Role.GRADIENT, index, name, getattr(parameter, "_grad", None))
 
     def add_optimizer(self, optimizer: Any, time_ns: int, thread: int, row: int) -> None:
         """An optimizer's parameters, their gradients and what it keeps for each."""
         whose = self._owner(optimizer, True, time_ns, thread, row)
         parameters = (p for group in getattr(optimizer, "param_groups", ()) for p in group.get("params", ()))
         states = getattr(optimizer, "state", {})
-        for number, parameter in enumerate(parameters):
-            self._add(whose, Role.PARAMETER, number, "", parameter)
-            self._add(whose, Role.GRADIENT, number, "", getattr(parameter, "_grad", None))
+        for index, parameter in enumerate(parameters):
+            self._add(whose, Role.PARAMETER, index, "", parameter)
+            self._add(whose, Role.GRADIENT, index, "", getattr(parameter, "_grad", None))
             for name, value in _items(states, parameter):
-                self._add(whose, Role.STATE, number, str(name), value)
+                self._add(whose, Role.STATE, index, str(name), value)
 
     def _owner(self, owner: Any, is_optimizer: bool, time_ns: int, thread: int, row: int) -> Owned:
         kind = type(owner)
@@ -78,18 +78,18 @@ class OwnedTable:
         self.rows.append(made)
         return made
 
-    def _add(self, whose: Owned, role: Role, number: int, name: str, tensor: Any) -> None:
+    def _add(self, whose: Owned, role: Role, index: int, name: str, tensor: Any) -> None:
         if isinstance(tensor, Tensor):
             (block, address), where = memory_of(tensor), tensor.device
             self.rows.append(
                 whose._replace(
                     role=role,
-                    parameter=number,
+                    parameter=index,
                     name=name,
-                    tensor=tensor._number,
+                    tensor=tensor._id,
                     block=block,
                     address=address,
-                    device=device_number(where.type, where.index or 0),
+                    device=device_code(where.type, where.index or 0),
                     inputs=self._inputs.of_values((tensor,)),
                 )
             )

@@ -16,13 +16,13 @@ from typing import Any
 from ..._observer import NODE_PREFIX
 from ..._storage import next_block
 from . import kernel_memory, tasks
-from .interning import op_label, op_numbers
+from .interning import op_label, op_label_ids
 from .kernel_memory import KernelMemory
 from .kinds import Kind
 from .recorded_threads import RecordedThreads
-from .row_format import LISTENERS, MEMORY_FIELDS, REFERENCES, SHAPES, STACKS, TENSORS, device_number
+from .row_format import LISTENERS, MEMORY_FIELDS, REFERENCES, SHAPES, STACKS, TENSORS, device_code
 from .thread_buffer import ThreadBuffer
-from .thread_identity import identity, number_of_ident
+from .thread_identity import id_of_ident, identity
 
 
 class Handle:
@@ -47,7 +47,7 @@ class Recorder(RecordedThreads):
                 listener.enter(Kind.OP, op.event, op, args, sequence_nr, 0)
         if buffer is None:
             return
-        label = op_numbers.get(op)
+        label = op_label_ids.get(op)
         if label is None:
             label = op_label(op)
         opened = buffer.open
@@ -57,7 +57,7 @@ class Recorder(RecordedThreads):
         if self.limit and not self._has_room(buffer):
             opened.append(-1)
             return
-        row, parent = next(buffer.row_numbers), buffer.innermost
+        row, parent = next(buffer.row_ids), buffer.innermost
         if detail:
             inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
             if detail & REFERENCES:
@@ -86,16 +86,16 @@ class Recorder(RecordedThreads):
         if not is_backward and not name.startswith(NODE_PREFIX):
             self._enter(Kind.FUNCTION, name, inputs, sequence_nr)
             return
-        number = self._thread_number(forward_thread, sequence_nr)
+        thread = self._thread_id(forward_thread, sequence_nr)
         self._enter(
-            Kind.BACKWARD if is_backward else Kind.NODE, name, inputs if is_backward else (), sequence_nr, number
+            Kind.BACKWARD if is_backward else Kind.NODE, name, inputs if is_backward else (), sequence_nr, thread
         )
 
     @staticmethod
-    def _thread_number(ident: int, sequence_nr: int) -> int:
-        """The number of the thread that ran a forward; 0 for what has none."""
-        number = number_of_ident.get(ident, 0)
-        return identity.info.number if number == 0 and sequence_nr >= 0 else number
+    def _thread_id(ident: int, sequence_nr: int) -> int:
+        """The id of the thread that ran a forward; 0 for what has none."""
+        thread = id_of_ident.get(ident, 0)
+        return identity.info.id if thread == 0 and sequence_nr >= 0 else thread
 
     def enter_scope(self, name: str, args: str | None = None) -> None:
         self._enter(Kind.SCOPE, name, args)
@@ -142,12 +142,12 @@ class Recorder(RecordedThreads):
             if not by_handle:
                 opened.append(-1)
             return -1
-        row, parent = next(buffer.row_numbers), buffer.innermost
+        row, parent = next(buffer.row_ids), buffer.innermost
         described = self._described(inputs, keywords)
         if self.detail & REFERENCES and isinstance(inputs, (list, tuple)):
             buffer.refer(row, inputs)
         stack = self._stack_of(buffer, parent) if self.detail & STACKS else -1
-        label = self.labels.number(name, kind)
+        label = self.labels.id_of(name, kind)
         if forward_thread or self.detail or described >= 0:
             buffer.details += (row, forward_thread, described, stack, buffer.module)
         buffer.rows += (row, self.now(), label, parent, sequence_nr)
@@ -214,7 +214,7 @@ class Recorder(RecordedThreads):
             return None
         handle = Handle(self.generation, buffer, self._push(buffer, True, kind, name, inputs, sequence_nr, 0, keywords))
         if buffer.in_task and (kind == Kind.SCOPE or kind == Kind.STEP):
-            handle.scopes = ((handle.generation, buffer.info.number, handle.row), tasks.scope.get())
+            handle.scopes = ((handle.generation, buffer.info.id, handle.row), tasks.scope.get())
             tasks.scope.set(handle.scopes[0])
         return handle
 
@@ -228,10 +228,10 @@ class Recorder(RecordedThreads):
             return
         if handle.scopes is not None and tasks.scope.get() == handle.scopes[0]:
             tasks.scope.set(handle.scopes[1])
-        if handle.buffer.info.number == identity.info.number:
+        if handle.buffer.info.id == identity.info.id:
             handle.buffer.end(handle.row, now)
         else:
-            handle.buffer.end_elsewhere(handle.row, now, identity.info.number)
+            handle.buffer.end_elsewhere(handle.row, now, identity.info.id)
 
     # --- loading ------------------------------------------------------------------------------------------------------
     def begin_loading(self, name: str) -> Any:
@@ -240,7 +240,7 @@ class Recorder(RecordedThreads):
         return (
             None
             if buffer is None
-            else (self.generation, buffer, self.push_python(buffer, self.labels.number(name, Kind.LOADING)))
+            else (self.generation, buffer, self.push_python(buffer, self.labels.id_of(name, Kind.LOADING)))
         )
 
     def end_loading(self, begun: Any) -> None:
@@ -258,11 +258,11 @@ class Recorder(RecordedThreads):
         if buffer is not None:
             kernel = buffer.kernel if device_type == "cpu" else None
             began = self.now() if kernel is None else kernel.claim(nbytes, buffer.innermost, self.now())
-            device = device_number(device_type, device_index) | TENSORS
+            device = device_code(device_type, device_index) | TENSORS
             self._note_memory(buffer, (began, block, address, nbytes, device, buffer.innermost))
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
-        buffer, device = self._local.buffer or self._buffer(), device_number(device_type, device_index)
+        buffer, device = self._local.buffer or self._buffer(), device_code(device_type, device_index)
         if buffer is not None:
             self._note_memory(buffer, (self.now(), block, address, -nbytes, device, buffer.innermost))
         elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
@@ -320,13 +320,13 @@ class Recorder(RecordedThreads):
         row = self.push_python(buffer, known[3])
         calls.append((root, before, row))
         if is_met and self.detail & STACKS and self.owned.is_new(module):
-            self.owned.add_module(module, self.now(), buffer.info.number, row)
+            self.owned.add_module(module, self.now(), buffer.info.id, row)
 
     def optimizer_stepped(self, optimizer: Any) -> None:
         """An optimizer has updated its parameters; asked for while `watches_modules`."""
         buffer = self.thread_buffer()
         if buffer is not None and self.detail & STACKS and self.owned.is_new(optimizer):
-            self.owned.add_optimizer(optimizer, self.now(), buffer.info.number, buffer.open_row)
+            self.owned.add_optimizer(optimizer, self.now(), buffer.info.id, buffer.open_row)
 
     def leave_module(self) -> None:
         """The innermost module call of the thread ends."""
@@ -341,7 +341,7 @@ class Recorder(RecordedThreads):
             self._follow(buffer)
         if self.limit and not self._has_room(buffer):
             return -1
-        opened, row = buffer.open, next(buffer.row_numbers)
+        opened, row = buffer.open, next(buffer.row_ids)
         parent = buffer.innermost
         if buffer.module >= 0:
             buffer.details += (row, 0, -1, -1, buffer.module)

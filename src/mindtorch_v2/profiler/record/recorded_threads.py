@@ -62,7 +62,7 @@ class RecordedThreads:
         self.modules = ModuleTable()
         self.owned = OwnedTable(self.inputs)
         self.stacks = StackSampler()
-        self.buffers: dict[int, ThreadBuffer] = {}  # thread number -> buffer of a thread that is recorded
+        self.buffers: dict[int, ThreadBuffer] = {}  # thread id -> buffer of a thread that is recorded
         self.stray_memory: list[int] = []  # frees by threads that are not
         self._local = _Local()
         self.on_adopt: Callable[[ThreadBuffer], None] | None = None
@@ -113,9 +113,9 @@ class RecordedThreads:
     def adopt(self) -> ThreadBuffer:
         """Records the calling thread from now on."""
         info = identity.info
-        buffer = self.buffers.get(info.number)
+        buffer = self.buffers.get(info.id)
         if buffer is None:
-            buffer = self.buffers[info.number] = self._make_buffer(info)
+            buffer = self.buffers[info.id] = self._make_buffer(info)
         buffer.calls_only = False
         self._bind(buffer)
         if self.on_adopt is not None:
@@ -126,11 +126,11 @@ class RecordedThreads:
         """Records the Python calls of the calling thread from now on, and all else that it does only where threads
         are recorded when first met.
         """
-        number = identity.info.number
-        if self.all_threads or number in self.buffers:
+        thread = identity.info.id
+        if self.all_threads or thread in self.buffers:
             self._buffer()
         elif self.on_adopt is not None:
-            buffer = self.buffers[number] = self._make_buffer(identity.info)
+            buffer = self.buffers[thread] = self._make_buffer(identity.info)
             buffer.calls_only = True
             self.on_adopt(buffer)
 
@@ -145,7 +145,7 @@ class RecordedThreads:
 
     def _buffer(self) -> ThreadBuffer | None:
         """The slow way to the calling thread's buffer, where it has not been seen since `release`."""
-        known = self.buffers.get(identity.info.number)
+        known = self.buffers.get(identity.info.id)
         return self.adopt() if self.all_threads or (known is not None and not known.calls_only) else None
 
     def thread_buffer(self) -> ThreadBuffer | None:
@@ -171,11 +171,11 @@ class RecordedThreads:
         if task is None:
             return buffer.lanes[0]
         known_task, owner, lane = self._lanes.get(id(task), (None, None, None))
-        if owner is not buffer or known_task() is not task:  # another one may have had the number
+        if owner is not buffer or known_task() is not task:  # another one may have had the id
             generation, thread, row = tasks.scope.get() or (0, 0, -1)
-            known = generation == self.generation and thread == buffer.info.number
-            number = next(tasks.numbers)
-            lane = buffer.add_lane(number, tasks.name_of(task, number), tasks.is_greenlet(task), row if known else -1)
+            known = generation == self.generation and thread == buffer.info.id
+            lane_id = next(tasks.ids)
+            lane = buffer.add_lane(lane_id, tasks.name_of(task, lane_id), tasks.is_greenlet(task), row if known else -1)
             self._lanes[id(task)] = weakref.ref(task), buffer, lane
         return lane
 
@@ -184,7 +184,7 @@ class RecordedThreads:
         self._local = _Local()
 
     def release(self, keep: set[int]) -> None:
-        """Stops recording all threads but those numbered in `keep`, and those whose calls alone are recorded while
+        """Stops recording all threads but those with ids in `keep`, and those whose calls alone are recorded while
         calls are.
         """
         kept = {n: b for n, b in self.buffers.items() if n in keep or (b.calls_only and self.on_adopt is not None)}

@@ -1,7 +1,7 @@
 """Which tensors events were given, and whose memory those had: one reference per tensor argument, in profiles of
 shapes and memory.
 
-A reference holds numbers only: the tensor's (no other tensor of the process has it), its block's (0 where that was
+A reference holds integers only: the tensor's (no other tensor of the process has it), its block's (0 where that was
 not at hand: then the store finds it by address and time), the address of the memory, the event's row, and an origin:
 device bits and argument.
 """
@@ -16,12 +16,12 @@ import numpy as np
 from ..._keys import DEVICES, META
 from ..._storage import known_block, root_array
 from ..._tensor import DEVICE_OF_KEY, Tensor
-from .row_format import ARGUMENT_BITS, type_number
+from .row_format import ARGUMENT_BITS, type_code
 
 REFERENCE = np.dtype(
     [("tensor", "i8"), ("block", "i8"), ("address", "i8"), ("row", "i4"), ("origin", "i4")]
 )  # as in recorder.h
-WIDTH, ROW_AT = 5, 3  # numbers of a reference; which of them is the row
+WIDTH, ROW_AT = 5, 3  # integers of a reference; which of them is the row
 
 
 def references_of(row: int, values: Iterable[Any]) -> Iterator[int]:
@@ -34,11 +34,11 @@ def references_of(row: int, values: Iterable[Any]) -> Iterator[int]:
         for tensor in (value,) if isinstance(value, Tensor) else value if isinstance(value, (list, tuple)) else ():
             if isinstance(tensor, Tensor):
                 block, address = memory_of(tensor)
-                yield from (tensor._number, block, address, row, (tensor._keys & DEVICES) << ARGUMENT_BITS | argument)
+                yield from (tensor._id, block, address, row, (tensor._keys & DEVICES) << ARGUMENT_BITS | argument)
 
 
 def memory_of(tensor: Tensor) -> tuple[int, int]:
-    """The number of a tensor's block (0 where it has none that is at hand) and the address of its memory (0 without
+    """The id of a tensor's block (0 where it has none that is at hand) and the address of its memory (0 without
     any).
     """
     if tensor._keys & META:
@@ -63,9 +63,9 @@ def references_from(flat: list[int]) -> np.ndarray:
 
 
 def argument_and_device(origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The number of the argument, and the number of its device's type (as `DeviceType` has it), per origin."""
+    """The index of the argument, and the code of its device's type (its value in `DeviceType`), per origin."""
     bits = origin >> ARGUMENT_BITS
     device = np.zeros(len(origin), np.int64)
     for key in np.unique(bits).tolist():
-        device[bits == key] = type_number(DEVICE_OF_KEY[key].type)
+        device[bits == key] = type_code(DEVICE_OF_KEY[key].type)
     return origin & ((1 << ARGUMENT_BITS) - 1), device

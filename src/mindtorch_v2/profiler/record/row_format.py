@@ -22,29 +22,29 @@ CUT_FIELDS = ("call", "event", "parent")
 MEMORY_FIELDS = ("time_ns", "block", "address", "nbytes", "device", "row")  # device: type << 16 | index
 _RESERVED = 20  # for devices of others: DeviceType.PrivateUse1
 # as DeviceType has them
-DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}
+DEVICE_CODES = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}
 TENSORS = 1 << 30  # beside the device of a beginning: a tensor took the memory
-ARGUMENT_BITS = 8  # of the origin of a reference: the number of the argument; the tensor's device bits stand above
+ARGUMENT_BITS = 8  # of the origin of a reference: the index of the argument; the tensor's device bits stand above
 
 
-def device_number(device_type: str, device_index: int) -> int:
-    """A device as one number."""
-    return type_number(device_type) << 16 | device_index
+def device_code(device_type: str, device_index: int) -> int:
+    """A device as one integer."""
+    return type_code(device_type) << 16 | device_index
 
 
-def type_number(device_type: str) -> int:
-    """The number of a device type, as `DeviceType` has it; accelerators tell their own."""
-    number = DEVICE_NUMBERS.get(device_type)
-    if number is None:
+def type_code(device_type: str) -> int:
+    """The code of a device type: its value in `DeviceType`; accelerators tell their own."""
+    code = DEVICE_CODES.get(device_type)
+    if code is None:
         backend = _accelerators.find(device_type) if device_type in _accelerators.names() else None
-        number = _RESERVED if backend is None else backend.number
+        code = _RESERVED if backend is None else backend.type_code
         if backend is not None:
-            DEVICE_NUMBERS[device_type] = number
-    return number
+            DEVICE_CODES[device_type] = code
+    return code
 
 
 class Position(NamedTuple):
-    """A moment in a buffer: the number that the next row gets (or a smaller one that none has), how many rows had been
+    """A moment in a buffer: the id that the next row gets (or a smaller one that none has), how many rows had been
     recorded, and where the next entries of its tables stand."""
 
     row: int

@@ -33,7 +33,7 @@ _tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
 _thread_hook: ThreadHook | None = None
 _is_tracing = False  # whether all is done that tracing needs
-_numbers = itertools.count(1)
+_ids = itertools.count(1)
 _DISPLACED = (
     "Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python "
     "3.12 a thread has one profile function only. Begin it before the profile (then both see everything), or use "
@@ -57,7 +57,7 @@ class Session:
         self._is_displaced = False  # another profile function replaced the one that records Python calls
         self._told = False  # whether that was said
         self.warming = warming
-        self.number = next(_numbers)
+        self.id = next(_ids)
         self.running = self._is_ending = False
         self.thread = 0
         self.start_ns = self.stop_ns = self.epoch_offset_ns = 0
@@ -82,7 +82,7 @@ class Session:
         self.running = True
         _settle()
         self.epoch_offset_ns = clock.current().epoch_offset()
-        self.thread = recorder.adopt().info.number
+        self.thread = recorder.adopt().info.id
         self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
         self._owned_at = len(recorder.owned.rows)
         self._watch = watch_of(self.devices)
@@ -111,14 +111,14 @@ class Session:
         for buffer in self._covered():
             carried = _open_frames(buffer) if self.options.with_stack else ()
             span = Span(buffer.position(), carried)
-            self._spans.setdefault(buffer.info.number, (buffer, []))[1].append(span)
+            self._spans.setdefault(buffer.info.id, (buffer, []))[1].append(span)
 
     def _close_spans(self) -> None:
         if not self._collecting:
             return
         for buffer in self._covered():
-            if buffer.info.number not in self._spans:  # a thread that came later: all it did is inside
-                self._spans[buffer.info.number] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0, 0))])
+            if buffer.info.id not in self._spans:  # a thread that came later: all it did is inside
+                self._spans[buffer.info.id] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0, 0))])
         # Other sessions may have released some of the buffers since; what they hold is still there.
         for buffer, spans in self._spans.values():
             if spans[-1].stop is None:
@@ -146,7 +146,7 @@ class Session:
         """Opens the event of a step, which only this session shows."""
         if not self.running:
             return None
-        return recorder.open(Kind.STEP, f"ProfilerStep#{step}", sequence_nr=self.number)
+        return recorder.open(Kind.STEP, f"ProfilerStep#{step}", sequence_nr=self.id)
 
     @guarded("end")
     def finish(
@@ -170,12 +170,12 @@ class Session:
             recorded(
                 buffer,
                 [s for s in spans if s.stop is not None],
-                number != self.thread and not self.options.profile_all_threads,
+                thread != self.thread and not self.options.profile_all_threads,
             )
-            for number, (buffer, spans) in self._spans.items()
+            for thread, (buffer, spans) in self._spans.items()
         ]
         return Window(
-            self.number,
+            self.id,
             self.start_ns,
             self.stop_ns,
             self.options,

@@ -128,13 +128,13 @@ def line_of(code: CodeType, lasti: int) -> int:
 
 
 class StackSampler:
-    """Call stacks as numbers. A stack is a tuple of (code, instruction) pairs until someone wants to read it."""
+    """Call stacks as ids. A stack is a tuple of (code, instruction) pairs until someone wants to read it."""
 
     def __init__(self) -> None:
         self._stacks: InternTable[tuple[Any, ...]] = InternTable()
 
     def sample(self) -> int:
-        """The number of the calling thread's stack, without the package's own frames."""
+        """The id of the calling thread's stack, without the package's own frames."""
         frame: FrameType | None = sys._getframe(1)
         classes = CLASSES
         key: list[Any] = []
@@ -147,10 +147,10 @@ class StackSampler:
                 key += (code, frame.f_lasti)
             frame = frame.f_back
         stack = tuple(key)
-        number = self._stacks.find(stack)
-        return self._stacks.add(stack, stack) if number is None else number
+        stack_id = self._stacks.find(stack)
+        return self._stacks.add(stack, stack) if stack_id is None else stack_id
 
-    def frames(self, number: int) -> list[str]:
+    def frames(self, stack_id: int) -> list[str]:
         """The frames of a stack, innermost first."""
-        stack = self._stacks[number]
+        stack = self._stacks[stack_id]
         return [function_name(c, line_of(c, i)) for c, i in zip(stack[::2], stack[1::2], strict=True)]

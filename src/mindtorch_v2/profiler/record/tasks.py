@@ -7,7 +7,7 @@ import sys
 from contextvars import ContextVar
 from typing import Any
 
-numbers = itertools.count(1)  # of lanes, for the life of the process
+ids = itertools.count(1)  # of lanes, for the life of the process
 # (recorder's generation, thread, row) of the innermost scope that the task opened. A task that it creates gets a copy
 # of its context, and with it this.
 scope: ContextVar[tuple[int, int, int] | None] = ContextVar("mindtorch_v2 scope", default=None)
@@ -39,7 +39,7 @@ def is_greenlet(task: Any) -> bool:
     return greenlets is not None and isinstance(task, greenlets.greenlet)
 
 
-def name_of(task: Any, number: int) -> str:
+def name_of(task: Any, lane_id: int) -> str:
     """What a trace calls it."""
     name = task.get_name() if hasattr(task, "get_name") else getattr(task, "name", None)
-    return name if isinstance(name, str) and name else f"{type(task).__name__} {number}"
+    return name if isinstance(name, str) and name else f"{type(task).__name__} {lane_id}"

@@ -16,12 +16,12 @@ from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, RO
 
 
 class Lane:
-    """What an asyncio task or a greenlet has open while another one runs; number 0 is the thread's own."""
+    """What an asyncio task or a greenlet has open while another one runs; id 0 is the thread's own."""
 
-    __slots__ = ("number", "name", "inherited", "open", "calls", "module", "module_stack")
+    __slots__ = ("id", "name", "inherited", "open", "calls", "module", "module_stack")
 
-    def __init__(self, number: int = 0, name: str = "", inherited: int = -1) -> None:
-        self.number, self.name, self.inherited = number, name, inherited
+    def __init__(self, id: int = 0, name: str = "", inherited: int = -1) -> None:
+        self.id, self.name, self.inherited = id, name, inherited
         self.open: list[int] = []
         self.calls: set[int] = set()
         self.module = -1
@@ -29,14 +29,14 @@ class Lane:
 
 
 class ThreadBuffer:
-    """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
-    opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been
+    """What one thread recorded. `open` is its stack of open rows: a row id, or -2 - id where the row was
+    opened with a handle and will be closed by it. Row ids grow but may have gaps. Positions count what has been
     given up (`released`) too.
     """
 
     __slots__ = (
         "info",
-        "row_numbers",
+        "row_ids",
         "marks",
         "rows",
         "details",
@@ -67,8 +67,8 @@ class ThreadBuffer:
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
-        self.row_numbers = itertools.count()
-        self.marks = 0  # numbers that no row got
+        self.row_ids = itertools.count()
+        self.marks = 0  # ids that no row got
         self.released = [0, 0, 0, 0, 0]  # entries given up of rows, details, ends, memory, references
         self.rows: list[int] = []  # flat, ROW_FIELDS
         self.details: list[int] = []  # flat, DETAIL_FIELDS
@@ -78,7 +78,7 @@ class ThreadBuffer:
         self.calls: set[int] = set()  # those of `open` that are Python calls
         self.memory: list[int] = []  # flat, MEMORY_FIELDS
         self.references: list[int] = []  # flat, as references.REFERENCE has them
-        self.detached: dict[int, int] = {}  # rows closed by another thread -> that thread's number
+        self.detached: dict[int, int] = {}  # rows closed by another thread -> that thread's id
         self.module = -1
         self.module_stack: list[tuple[Any, int, int]] = []  # (outermost module, module before, row)
         self.op_stacks: dict[int, int] = {}  # open operator of the package -> its call stack
@@ -99,11 +99,11 @@ class ThreadBuffer:
     @property
     def in_task(self) -> bool:
         """Whether a task runs, not the thread itself."""
-        return self.lane.number != 0
+        return self.lane.id != 0
 
-    def add_lane(self, number: int, name: str, is_greenlet: bool, inherited: int) -> Lane:
+    def add_lane(self, id: int, name: str, is_greenlet: bool, inherited: int) -> Lane:
         """A lane for a task. (Frames are found by what they are, so greenlets need no more.)"""
-        self.lanes.append(Lane(number, name, inherited))
+        self.lanes.append(Lane(id, name, inherited))
         return self.lanes[-1]
 
     def switches(self) -> list[tuple[int, int]]:
@@ -124,11 +124,11 @@ class ThreadBuffer:
 
     def switch(self, task: Any, lane: Lane) -> None:
         """Another task runs now."""
-        number = next(self.row_numbers)
+        row = next(self.row_ids)
         self.marks += 1
         self.task = task
         if lane is not self.lane:
-            self.switched.append((number, lane.number))
+            self.switched.append((row, lane.id))
             self.go_to(lane)
         self.base = self._base_of(lane)
 
@@ -136,7 +136,7 @@ class ThreadBuffer:
         """What encloses the rows of a task beside its own: the scope that it began in while that is open, else what
         the thread has open.
         """
-        if lane.number == 0:
+        if lane.id == 0:
             return -1
         inherited = -2 - lane.inherited
         if lane.inherited >= 0 and any(inherited in other.open for other in self.lanes):
@@ -146,14 +146,14 @@ class ThreadBuffer:
 
     def position(self) -> Position:
         """Where the next entries will stand."""
-        number = next(self.row_numbers)
+        row = next(self.row_ids)
         rows, details, ends, memory = [
             len(flat) + count for flat, count in zip((self.rows, self.details, self.ends, self.memory), self.released)
         ]
         self.marks += 1
         remembered = memory // len(MEMORY_FIELDS)
         at = len(self.references) + self.released[4]
-        return Position(number, number - self.marks + 1, rows, details, ends, memory, remembered, at)
+        return Position(row, row - self.marks + 1, rows, details, ends, memory, remembered, at)
 
     @property
     def innermost(self) -> int:
@@ -218,41 +218,41 @@ class ThreadBuffer:
 
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
-        opened, number = self.open, -2 - row
+        opened, entry = self.open, -2 - row
         if row < 0:  # it was not kept
             return
-        if opened[-1:] == [number]:
+        if opened[-1:] == [entry]:
             opened.pop()
-            self.calls.discard(number)
+            self.calls.discard(entry)
             self.ends += (row, now)
-        elif number in self.calls:
-            self._end_call(number, now)
-        elif number in opened:
-            self.end_event(number, now)
+        elif entry in self.calls:
+            self._end_call(entry, now)
+        elif entry in opened:
+            self.end_event(entry, now)
         elif len(self.lanes) > 1:  # else it ended with the event that it began in
-            self._in_its_lane(number, lambda: self.end(row, now))
+            self._in_its_lane(entry, lambda: self.end(row, now))
 
-    def _in_its_lane(self, number: int, end: Callable[[], None]) -> None:
+    def _in_its_lane(self, entry: int, end: Callable[[], None]) -> None:
         """Ends a row that another lane than the current one has open."""
         current = self.lane
         for lane in self.lanes:
-            if lane is not current and number in lane.open:
+            if lane is not current and entry in lane.open:
                 self.go_to(lane)
                 end()
                 self.go_to(current)
                 return
 
-    def _end_call(self, number: int, now: int) -> None:
+    def _end_call(self, entry: int, now: int) -> None:
         """Ends a Python call before an event that began in it: its row ends where that began, and what called it
         encloses the event. (Not where the event began in another one, which has ended since: `window.py` sees that.)
         """
         opened = self.open
-        index = opened.index(number)
+        index = opened.index(entry)
         del opened[index]
-        self.calls.remove(number)
-        self.ends += (-2 - number, now)
+        self.calls.remove(entry)
+        self.ends += (-2 - entry, now)
         if opened[index] != -1:
-            self.cuts += (-2 - number, opened[index], opened[index - 1] if index else self.base)
+            self.cuts += (-2 - entry, opened[index], opened[index - 1] if index else self.base)
 
     def end_event(self, ended: int, now: int) -> None:
         """Ends a row of the stack, the innermost of several that were not kept (-1). Python calls that began in it and
@@ -278,7 +278,7 @@ class ThreadBuffer:
         calls.difference_update(inside)
 
     def end_elsewhere(self, row: int, now: int, thread: int) -> None:
-        """As `end`, on another thread, whose number is given: the row leaves the nesting."""
+        """As `end`, on another thread, whose id is given: the row leaves the nesting."""
         self.detached[row] = thread
         if row >= 0 and -2 - row in self.open:
             self.open.remove(-2 - row)

@@ -52,7 +52,7 @@ class PythonTracer:
         for frame in reversed(frames):
             if is_recorded(frame, buffer.frames):
                 name = function_name(frame.f_code, frame.f_lineno)
-                label = self.recorder.labels.number(name, Kind.PYTHON)
+                label = self.recorder.labels.id_of(name, Kind.PYTHON)
                 buffer.frames[frame] = self.recorder.push_python(buffer, label)
         previous: Any = sys.getprofile()
         if getattr(previous, "tracer", None) is not None:
@@ -95,13 +95,13 @@ class PythonTracer:
             function.release()
         self._functions.clear()
         now = self.recorder.now()  # where the clock fails, only the rows stay open
-        own = identity.info.number
+        own = identity.info.id
         for buffer, rows in running:
             for row in rows:
                 if row >= 0:
                     buffer.ends += (row, now)
             buffer.has_ended_calls = bool(rows)
-            if buffer.info.number == own:
+            if buffer.info.id == own:
                 buffer.drop_ended_calls()
         self.recorder.rebind_threads()  # each drops the calls that have ended when it next comes by
 
@@ -113,7 +113,7 @@ class PythonTracer:
         label = self._code_labels.get(code)
         if label is None:
             name = function_name(code, code.co_firstlineno)
-            label = self._code_labels[code] = self.recorder.labels.number(name, Kind.PYTHON)
+            label = self._code_labels[code] = self.recorder.labels.id_of(name, Kind.PYTHON)
         buffer.frames[frame] = self.recorder.push_python(buffer, label)
 
     def call_builtin(self, buffer: ThreadBuffer, frame: FrameType, function: Any) -> None:
@@ -122,7 +122,7 @@ class PythonTracer:
         label = self._builtin_labels.get(key)
         if label is None:
             label = self._builtin_labels[key] = (
-                0 if is_own_function(function) else self.recorder.labels.number(builtin_name(function), Kind.BUILTIN)
+                0 if is_own_function(function) else self.recorder.labels.id_of(builtin_name(function), Kind.BUILTIN)
             )
         if label == 0:
             return
@@ -186,7 +186,7 @@ class GarbageWatch:
         if phase == "start":
             buffer = self._recorder.thread_buffer()
             if buffer is not None:
-                label = self._recorder.labels.number("Python GC", Kind.GC)
+                label = self._recorder.labels.id_of("Python GC", Kind.GC)
                 self._rows.append((buffer, self._recorder.push_python(buffer, label)))
         elif self._rows:
             buffer, row = self._rows.pop()

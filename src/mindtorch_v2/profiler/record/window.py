@@ -39,7 +39,7 @@ class Recorded:
 
     info: ThreadInfo
     spans: list[Span]
-    detached: dict[int, int]  # rows closed by another thread -> that thread's number
+    detached: dict[int, int]  # rows closed by another thread -> that thread's id
     # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
     columns: Callable[[], dict[str, np.ndarray]]
     memory: Callable[[], dict[str, np.ndarray]]  # MEMORY_FIELDS, with `row` as a row
@@ -54,7 +54,7 @@ class Recorded:
 class Window:
     """Everything that a session's events are made of. The tables may grow while it is kept, but do not change."""
 
-    owner: int  # number that marks this session's own steps
+    owner: int  # id that marks this session's own steps
     start_ns: int
     stop_ns: int
     options: Options
@@ -81,20 +81,20 @@ def recorded(buffer: Any, spans: list[Span], calls_only: bool = False) -> Record
     detached = dict(buffer.detached)
     take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
     columns, memory, references = take(buffer, spans)
-    tasks = {lane.number: lane.name for lane in buffer.lanes[1:]}
+    tasks = {lane.id: lane.name for lane in buffer.lanes[1:]}
     switches = buffer.switches()
     return Recorded(buffer.info, spans, detached, columns, memory, references, switches, tasks, calls_only)
 
 
 def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], Any], ...]:
     first = min([spans[0].start.row, *(row for s in spans for row in s.carried)])
-    numbered, parts = buffer.row_table(first, spans[-1].stop.row)
+    first_id, parts = buffer.row_table(first, spans[-1].stop.row)
     memories = [part for s in spans for part in buffer.memory_table(s.start.memory_at, s.stop.memory_at)[1]]
     given = buffer.reference_table(spans[0].start.references_at, spans[-1].stop.references_at)[1]
 
     def columns() -> dict[str, np.ndarray]:
         made = split_rows(parts)
-        return {"row": np.arange(numbered, numbered + len(made["label"]), dtype=np.int32), **made}
+        return {"row": np.arange(first_id, first_id + len(made["label"]), dtype=np.int32), **made}
 
     return columns, lambda: joined_memory(memories), lambda: joined_references(given)
 
@@ -152,7 +152,7 @@ def _cut(columns: dict[str, np.ndarray], cuts: np.ndarray) -> None:
 
 
 def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray]]:
-    """Copies the frees by threads that are not recorded, from the given number on."""
+    """Copies the frees by threads that are not recorded, from the given id on."""
     if isinstance(recorder, NativeRecorder):
         _, parts = recorder.stray_table(first)
         return lambda: joined_memory(parts)
@@ -166,29 +166,29 @@ def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray
 
 
 def _decoded(rows: np.ndarray) -> np.ndarray:
-    """Row numbers as they stand on the stack of open rows: those with a handle are stored as -2 - number."""
+    """Row ids as they stand on the stack of open rows: those with a handle are stored as -2 - id."""
     return np.where(rows < -1, -2 - rows, rows)
 
 
-def positions(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Where rows of these numbers stand among ascending numbers; -1 for those that do not."""
-    if not len(numbers):
+def positions(ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The indices of rows with these ids among ascending ids; -1 for those that do not."""
+    if not len(ids):
         return np.full(len(rows), -1, np.int64)
     if is_constant(rows) and rows[0] < 0:
         return constant(-1, len(rows), np.int32)
-    if numbers[-1] - numbers[0] == len(numbers) - 1:  # no gaps
-        index = rows - rows.dtype.type(numbers[0]) if numbers[0] else rows
-        if len(index) and (index.min() < -1 or index.max() >= len(numbers)):
-            index = np.where((index >= 0) & (index < len(numbers)), index, -1)
+    if ids[-1] - ids[0] == len(ids) - 1:  # no gaps
+        index = rows - rows.dtype.type(ids[0]) if ids[0] else rows
+        if len(index) and (index.min() < -1 or index.max() >= len(ids)):
+            index = np.where((index >= 0) & (index < len(ids)), index, -1)
         return index
-    found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
-    return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
+    found = np.minimum(np.searchsorted(ids, rows), len(ids) - 1)
+    return np.where((rows >= 0) & (ids[found] == rows), found, -1)
 
 
-def spread(numbers: np.ndarray, rows: np.ndarray, values: np.ndarray, missing: int) -> np.ndarray:
+def spread(ids: np.ndarray, rows: np.ndarray, values: np.ndarray, missing: int) -> np.ndarray:
     """A column that has the values at the given rows."""
-    index = positions(numbers, rows)
-    column = np.full(len(numbers), missing, np.int64)
+    index = positions(ids, rows)
+    column = np.full(len(ids), missing, np.int64)
     column[index[index >= 0]] = values[index >= 0]
     return column
 

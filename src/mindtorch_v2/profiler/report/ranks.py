@@ -35,12 +35,12 @@ def write_ranks(job: JobAnswer, store_of: Callable[[Sequence[int]], EventStore],
 
 def telling_ranks(job: JobAnswer, most: int) -> list[int]:
     """All ranks where they are few; else the straggler, the one that waited most, and the first ones."""
-    numbers = [rank.rank for rank in job.ranks]
-    if len(numbers) <= most:
-        return numbers
+    ranks = [rank.rank for rank in job.ranks]
+    if len(ranks) <= most:
+        return ranks
     waited_most = max(job.time_by_rank, key=lambda row: (row.waiting_ns, -row.rank)).rank
     wanted = [job.straggler.rank] if job.straggler is not None else []
-    ordered = dict.fromkeys([*wanted, waited_most, *numbers])
+    ordered = dict.fromkeys([*wanted, waited_most, *ranks])
     return sorted(list(ordered)[:most])
 
 

@@ -36,7 +36,7 @@ _TIME_PLANES = 6  # 2**48 ns: three days
 class Layout:
     """Rows in lanes: for each kept row its lane, and what each lane is."""
 
-    rows: np.ndarray  # row numbers of the store, in the order of the packed columns; -1 for merged events
+    rows: np.ndarray  # row indices of the store, in the order of the packed columns; -1 for merged events
     start: np.ndarray
     end: np.ndarray
     name: np.ndarray
@@ -203,12 +203,12 @@ def _table(name: str, texts: Sequence[str], index: np.ndarray, characters: int) 
     chosen = np.argsort(-counts, kind="stable")
     chosen = chosen[counts[chosen] > 0]
     fits = int(np.searchsorted(np.cumsum([min(len(texts[i]), _LONGEST_TEXT) + 3 for i in chosen.tolist()]), characters))
-    number = np.zeros(len(texts) + 1, np.int64)
-    number[chosen[:fits]] = 1 + np.arange(fits)
+    index_of_text = np.zeros(len(texts) + 1, np.int64)
+    index_of_text[chosen[:fits]] = 1 + np.arange(fits)
     return {
         name: [cut(texts[i]) for i in chosen[:fits].tolist()],
         f"{name}_left_out": len(chosen) - fits,
-        f"{name}_index": pack(number[np.where(index >= 0, index, -1)], 3),
+        f"{name}_index": pack(index_of_text[np.where(index >= 0, index, -1)], 3),
     }
 
 
@@ -218,7 +218,7 @@ def cut(text: str) -> str:
 
 
 def _flows(tree: EventTree, event_of_row: np.ndarray) -> dict[str, Any]:
-    """Pairs of indices of events: from a launching call to its work, and from a forward operator to its backward function."""
+    """Pairs of event indices: from a launching call to its work, and from a forward operator to its backward one."""
     store = tree.store
     launched = np.flatnonzero((store.launcher >= 0) & (store.kind != Kind.DEVICE_SCOPE))
     pairs = find_flows(tree)

@@ -60,9 +60,9 @@ def _sum_groups(
         "use_device": [tree.store.metadata.use_device] * groups,
     }
     rows = []
-    for number, (entry, *values) in enumerate(zip(first.tolist(), *columns.values())):
+    for index, (entry, *values) in enumerate(zip(first.tolist(), *columns.values())):
         row = FunctionEventAvg()
-        row.fill(zip(columns, values), event_of(source, entry), covered, number)
+        row.fill(zip(columns, values), event_of(source, entry), covered, index)
         rows.append(row)
     return rows
 

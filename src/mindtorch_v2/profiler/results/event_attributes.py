@@ -71,12 +71,12 @@ def keywords_of(source: EventSource, entry: int) -> dict[str, Any]:
 
 
 def metadata_of(source: EventSource, entry: int) -> str:
-    """What a trace shows of an event besides its arguments: its number there, which memory records and devices have
+    """What a trace shows of an event besides its arguments: its index there, which memory records and devices have
     none of.
     """
     tree = source.tree
-    is_numbered = tree.store.metadata.options.event_metadata and tree.row[entry] >= 0 and tree.device_type[entry] == 0
-    return f'"Ev Idx": {int(tree.host_index[entry])}' if is_numbered else ""
+    has_index = tree.store.metadata.options.event_metadata and tree.row[entry] >= 0 and tree.device_type[entry] == 0
+    return f'"Ev Idx": {int(tree.host_index[entry])}' if has_index else ""
 
 
 VARS_NAMES = (  # what `vars()` of an event shows: PyTorch's names, in its order

@@ -15,7 +15,7 @@ from ..record.enums import RecordScope
 class _TensorMetadata:
     """What a tensor argument looked like and, in profiles of shapes and memory, which tensor it was.
 
-    impl_ptr          the tensor's number, which no other of the process has (its `_cdata`)
+    impl_ptr          the tensor's id, which no other of the process has (its `_cdata`)
     storage_data_ptr  the address of its memory
     id                tensors that ever shared memory have the same; from 0, in the order of first appearance
     allocation_id     the number of its block; from 1, in the order of first appearance

@@ -69,15 +69,15 @@ class EventTensors:
         if entry is None:
             return _TensorMetadata(list(shape), list(strides), _DTYPE_OF_NAME.get(name), device("cpu"))
         known = self._identities
-        numbers = known.reference_ids[entry], known.reference_allocations[entry]
-        return _metadata(self.store.references, entry, shape, strides, name, *map(int, numbers))
+        ids = known.reference_ids[entry], known.reference_allocations[entry]
+        return _metadata(self.store.references, entry, shape, strides, name, *map(int, ids))
 
     def _owned(self, entry: int) -> _TensorMetadata:
         owned, known = self.store.owned, self._identities
         described = self.store.inputs[int(owned.inputs[entry])]
-        numbers = known.owned_ids[entry], known.owned_allocations[entry]
+        ids = known.owned_ids[entry], known.owned_allocations[entry]
         look = described.shapes[0], described.strides[0], described.types[0]
-        return _metadata(owned, entry, *look, *map(int, numbers))
+        return _metadata(owned, entry, *look, *map(int, ids))
 
     def _members(self, entry: int) -> list[dict[Role, list[int]]]:
         """What was seen of the owner that begins at an entry: per parameter the entries of its tensors by role."""
@@ -120,8 +120,8 @@ class EventTensors:
         return _OptimizerInfo(int(self.store.owned.owner[entry]), parameters)
 
     def _name(self, entry: int) -> str:
-        number = int(self.store.owned.name[entry])
-        return self.store.strings[number] if number >= 0 else ""
+        index = int(self.store.owned.name[entry])
+        return self.store.strings[index] if index >= 0 else ""
 
     def allocation(self, record: int) -> _ExtraFields_Allocation:
         """Memory gained or given back."""
@@ -151,8 +151,8 @@ def _metadata(table: Table, entry: int, shape: Any, strides: Any, name: str, who
     )
 
 
-def _or_none(number: int) -> int | None:
-    return number if number >= 0 else None
+def _or_none(index: int) -> int | None:
+    return index if index >= 0 else None
 
 
 def _device(table: Table, entry: int) -> device:

@@ -110,12 +110,12 @@ class _ProfilerEvent:
 
     @property
     def start_tid(self) -> int:
-        """The thread's number: 1 is the first that recorded anything."""
+        """The thread's id: 1 is the first that recorded anything."""
         store = self._tree.store
         if self._owned_row >= 0:
-            return self.parent.start_tid if self.parent is not None else store.threads[0].number
+            return self.parent.start_tid if self.parent is not None else store.threads[0].id
         thread = store.thread[self._row] if self._row >= 0 else store.memory.thread[self._record]
-        return store.threads[thread].number
+        return store.threads[thread].id
 
     @property
     def finished(self) -> bool:
@@ -200,8 +200,8 @@ class Tree:
             return _ExtraFields_Kineto(node.name)
         store, row = self.store, node._row
         scope = _SCOPES.get(Kind(int(store.kind[row])), RecordScope.FUNCTION)
-        inputs, number = self._tensors.inputs(row), int(store.sequence_nr[row])
-        return _ExtraFields_TorchOp(node.name, inputs, scope, number, overload_name=node.overload_name)
+        inputs, sequence_nr = self._tensors.inputs(row), int(store.sequence_nr[row])
+        return _ExtraFields_TorchOp(node.name, inputs, scope, sequence_nr, overload_name=node.overload_name)
 
     def _frame(self, node: _ProfilerEvent) -> _PyFrameState:
         """The file and line that a Python call's name tells; a module's is where modules are called."""
@@ -219,14 +219,14 @@ class Tree:
         return self._frame(node if at is None else at)
 
     def _module(self, node: _ProfilerEvent) -> _NNModuleInfo | None:
-        """A call's module as it was seen at its first call; where that was not kept, numbers tell modules apart."""
+        """A call's module as it was seen at its first call; where that was not kept, ids tell modules apart."""
         is_module = node._row >= 0 and self.store.kind[node._row] == Kind.MODULE
         found = _MODULE.fullmatch(node.name) if is_module else None
         if found is None:
             return None
         name, type_name = node.name, found["type"]
         if name not in self._modules:
-            number = self._classes.setdefault(type_name, len(self._classes) + 1)
+            class_id = self._classes.setdefault(type_name, len(self._classes) + 1)
             known = self._tensors.module(name)
-            self._modules[name] = known or _NNModuleInfo(len(self._modules) + 1, number, type_name)
+            self._modules[name] = known or _NNModuleInfo(len(self._modules) + 1, class_id, type_name)
         return self._modules[name]

@@ -39,15 +39,15 @@ _ATTRIBUTE_TYPES = {
 }
 
 
-class _Numbers:
-    """Numbers for nodes, tensors and storages, from one count. Objects are held weakly."""
+class _Ids:
+    """Ids for nodes, tensors and storages, from one count. Objects are held weakly."""
 
     def __init__(self) -> None:
         self.next = itertools.count(1).__next__
         self._ids: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def of(self, thing: Any) -> int:
-        """The thing's number; a new object at an old one's address gets a new number."""
+        """The thing's id; a new object at an old one's address gets a new id."""
         known = self._ids.get(id(thing))
         if known is None or known[0]() is not thing:
             known = self._ids[id(thing)] = (weakref.ref(thing), self.next())
@@ -57,8 +57,8 @@ class _Numbers:
 class _Values:
     """Describes values as four parallel lists."""
 
-    def __init__(self, numbers: _Numbers) -> None:
-        self._numbers = numbers
+    def __init__(self, ids: _Ids) -> None:
+        self._ids = ids
 
     def describe(self, values: Any) -> dict[str, list[Any]]:
         rows = [self._row(v) for v in values]
@@ -79,9 +79,9 @@ class _Values:
         return text, [], type_name, []
 
     def _tensor(self, t: Tensor) -> list[Any]:
-        number = self._numbers.of(t)
-        storage = self._numbers.of(root_array(t._array))
-        return [number, storage, 0 if t.is_meta else t.storage_offset(), t.numel(), t.element_size(), str(t.device)]
+        node_id = self._ids.of(t)
+        storage = self._ids.of(root_array(t._array))
+        return [node_id, storage, 0 if t.is_meta else t.storage_offset(), t.numel(), t.element_size(), str(t.device)]
 
     @staticmethod
     def _plain(value: Any) -> tuple[Any, str]:
@@ -103,12 +103,12 @@ class _Values:
 
 
 class _OpenNode:
-    __slots__ = ("number", "name", "parent", "inputs", "outputs", "attributes")
+    __slots__ = ("id", "name", "parent", "inputs", "outputs", "attributes")
 
     def __init__(
-        self, number: int, name: str, parent: int, inputs: dict[str, list[Any]], attributes: dict[str, Any]
+        self, node_id: int, name: str, parent: int, inputs: dict[str, list[Any]], attributes: dict[str, Any]
     ) -> None:
-        self.number, self.name, self.parent, self.inputs, self.attributes = number, name, parent, inputs, attributes
+        self.id, self.name, self.parent, self.inputs, self.attributes = node_id, name, parent, inputs, attributes
         self.outputs = _EMPTY
 
 
@@ -119,7 +119,7 @@ def _node_text(node: _OpenNode) -> str:
     ]
     return json.dumps(
         {
-            "id": node.number,
+            "id": node.id,
             "name": node.name,
             "ctrl_deps": node.parent,
             "inputs": node.inputs,
@@ -133,21 +133,21 @@ class _Recording:
     """Listens to calls and collects finished nodes as texts."""
 
     def __init__(self) -> None:
-        self.numbers = _Numbers()
-        self.process = self.numbers.next()
-        self.values = _Values(self.numbers)
+        self.ids = _Ids()
+        self.process = self.ids.next()
+        self.values = _Values(self.ids)
         self.nodes: list[str] = []
         self.functions = 0
         self.started = time.monotonic_ns() // 1_000_000
         self.date = time.strftime("%Y-%m-%d %H:%M:%S")
-        self._open: dict[int, list[_OpenNode]] = {}  # thread number -> its thread node, then open calls
+        self._open: dict[int, list[_OpenNode]] = {}  # thread id -> its thread node, then open calls
 
     def _stack(self) -> list[_OpenNode]:
-        thread = identity.info.number
+        thread = identity.info.id
         stack = self._open.get(thread)
         if stack is None:
             node = _OpenNode(
-                self.numbers.next(), THREAD_NODE, self.process, _EMPTY, {"seq_id": -1, "scope": 7, "tid": thread}
+                self.ids.next(), THREAD_NODE, self.process, _EMPTY, {"seq_id": -1, "scope": 7, "tid": thread}
             )
             self.nodes.append(_node_text(node))
             stack = self._open[thread] = [node]
@@ -162,15 +162,15 @@ class _Recording:
         backward = kind == Kind.BACKWARD
         attributes = {
             "rf_id": self.functions,
-            "fw_parent": parent.number if backward else 0,
+            "fw_parent": parent.id if backward else 0,
             "seq_id": -1 if kind == Kind.NODE else sequence_nr,
             "scope": _SCOPES.get(kind, 0),
-            "tid": identity.info.number,
-            "fw_tid": (forward_thread or identity.info.number) if backward else 0,
+            "tid": identity.info.id,
+            "fw_tid": (forward_thread or identity.info.id) if backward else 0,
             "op_schema": "" if op is None else f"aten::{op.schema.text}",
         }
-        number = self.numbers.next()
-        stack.append(_OpenNode(number, name, parent.number, self.values.describe(args), attributes))
+        node_id = self.ids.next()
+        stack.append(_OpenNode(node_id, name, parent.id, self.values.describe(args), attributes))
 
     def outputs(self, result: Any) -> None:
         """What the innermost operator of the thread returned."""

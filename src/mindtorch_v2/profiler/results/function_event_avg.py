@@ -80,10 +80,10 @@ class _OfFirst:
 class _Slots:
     """What a group has besides PyTorch's attributes; see `FunctionEventAvg.__dict__`."""
 
-    __slots__ = ("_first", "_covered", "_number", "__dict__")
+    __slots__ = ("_first", "_covered", "_index", "__dict__")
     _first: FunctionEvent | None
     _covered: Any  # what `averages.Covered` knows of all groups, and
-    _number: int  # which of them this is
+    _index: int  # which of them this is
 
 
 _own_attributes: Callable[[Any], dict[str, Any]] = vars(_Slots)["__dict__"].__get__
@@ -98,7 +98,7 @@ class FunctionEventAvg(FormattedTimesMixin, _Slots):
     cpu_children: Any = _OfFirst("cpu_children")
 
     def __init__(self) -> None:
-        self._first, self._covered, self._number = None, None, 0
+        self._first, self._covered, self._index = None, None, 0
         self.key: str | None = None
         self.count: int = 0
         self.node_id: int = 0
@@ -121,16 +121,16 @@ class FunctionEventAvg(FormattedTimesMixin, _Slots):
         self.is_legacy: bool = False
         self.flops: int = 0
 
-    def fill(self, values: Iterable[tuple[str, Any]], first: FunctionEvent, covered: Any, number: int) -> None:
+    def fill(self, values: Iterable[tuple[str, Any]], first: FunctionEvent, covered: Any, index: int) -> None:
         """Takes sums and plain attributes as they are; what else is asked for comes from the group's `first` event."""
         _own_attributes(self).update(values)
-        self._first, self._covered, self._number = first, covered, number
+        self._first, self._covered, self._index = first, covered, index
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._first, self._covered, self._number, dict(_own_attributes(self))
+        return self._first, self._covered, self._index, dict(_own_attributes(self))
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._first, self._covered, self._number = state[:3]
+        self._first, self._covered, self._index = state[:3]
         _own_attributes(self).update(state[3])
 
     @property  # type: ignore[misc]
@@ -143,7 +143,7 @@ class FunctionEventAvg(FormattedTimesMixin, _Slots):
         """The time during which the group ran, in microseconds: unlike `cpu_time_total`, what runs inside an event
         of the same group is not counted again.
         """
-        return self.cpu_time_total if self._covered is None else self._covered.microseconds[self._number]
+        return self.cpu_time_total if self._covered is None else self._covered.microseconds[self._index]
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Take in an event, or a group with the same key; returns itself."""

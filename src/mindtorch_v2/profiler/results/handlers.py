@@ -16,7 +16,7 @@ def tensorboard_trace_handler(
     use_python_export: bool = False,
 ) -> Callable[[Any], None]:
     """Writes each trace to `<dir_name>/<worker_name>.<time in ns>.pt.trace.json`, where TensorBoard looks for it. Give
-    each process of a job its own `worker_name`; it defaults to the host's name and the process's number.
+    each process of a job its own `worker_name`; it defaults to the host's name and the process's id.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()

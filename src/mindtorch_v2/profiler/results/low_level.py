@@ -216,7 +216,7 @@ class _ScopeWithInputs(record_function):
 
 
 def _get_sequence_nr() -> int:
-    """The number that the next autograd node of this process gets."""
+    """The sequence number that the next autograd node of this process gets."""
     return modes.sequence[0]
 
 

@@ -30,7 +30,7 @@ class Key:
 
 @dataclass(frozen=True)
 class _Storage:
-    """A block: where it lies, and its number, which no other of the profile has."""
+    """A block: where it lies, and its id, which no other of the profile has."""
 
     ptr: int
     allocation_id: int

@@ -174,7 +174,7 @@ class MemoryProfile:
             for table in (store.memory, store.scratch, store.held)
             for t, i in zip(table.device_type.tolist(), table.device_index.tolist())
         }
-        numbers = _Numbers(store)
+        ids = _Ids(store)
         offset = store.metadata.epoch_offset_ns
         for kind, index in sorted(pairs):
             name = DeviceType(kind).name.lower()
@@ -185,9 +185,9 @@ class MemoryProfile:
             for born, died, nbytes, category, existed, block, address in zip(
                 *(getattr(blocks, n).tolist() for n in names)
             ):
-                whole, number = numbers.of_block(block)
+                whole, allocation = ids.of_block(block)
                 yield _Block(
-                    TensorKey(device, whole, _Storage(address, number)),
+                    TensorKey(device, whole, _Storage(address, allocation)),
                     -1 if existed else born + offset,
                     None if died >= FOREVER else died + offset,
                     nbytes,
@@ -195,7 +195,7 @@ class MemoryProfile:
                 )
 
 
-class _Numbers:
+class _Ids:
     """The ids of blocks and of their tensors, as the event tree has them; negative ones for what it does not show."""
 
     def __init__(self, store: EventStore) -> None:
@@ -206,14 +206,14 @@ class _Numbers:
             (store.references, known.reference_ids, known.reference_allocations),
             (store.owned, known.owned_ids, known.owned_allocations),
         ):
-            for block, whole, number in zip(table.block.tolist(), ids.tolist(), allocations.tolist()):
+            for block, whole, allocation in zip(table.block.tolist(), ids.tolist(), allocations.tolist()):
                 if block > 0:
-                    self._known[block] = (whole, number)
+                    self._known[block] = (whole, allocation)
         self._further = itertools.count(-2, -1)
 
     def of_block(self, block: int) -> tuple[int, int]:
-        whole, number = self._known.get(block, (MISSING, MISSING))
-        return next(self._further) if whole < 0 else whole, next(self._further) if number < 0 else number
+        whole, allocation = self._known.get(block, (MISSING, MISSING))
+        return next(self._further) if whole < 0 else whole, next(self._further) if allocation < 0 else allocation
 
 
 class MemoryProfileTimeline:

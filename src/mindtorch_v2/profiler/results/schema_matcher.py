@@ -42,7 +42,7 @@ class SchemaMatcher:
 
     @classmethod
     def match_schemas(cls, event: _ExtraFields_TorchOp) -> tuple[FunctionSchema, ...]:
-        """The overloads that the event may be a call of: by name, number and types of arguments."""
+        """The overloads that the event may be a call of: by name, count and types of arguments."""
         found = [schema for schema in cls.lookup_schemas(event.name) or () if _fits(schema, event.inputs)]
         named = [schema for schema in found if schema.overload_name == event.overload_name]
         return tuple(named or found)

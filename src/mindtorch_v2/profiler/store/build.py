@@ -160,7 +160,7 @@ def _join_threads(
     columns: dict[str, list[np.ndarray]] = {n: [] for n in (*names, "parent", "thread")}
     memory: dict[str, list[np.ndarray]] = {n: [] for n in (*MEMORY_FIELDS, "thread")}
     base = 0
-    for number, thread in enumerate(threads):
+    for index, thread in enumerate(threads):
         keep, count = thread.keep, int(thread.keep.sum())
         table = thread.memory()
         row, parent = table["row"], thread.parent
@@ -171,21 +171,21 @@ def _join_threads(
             columns[n].append(thread.columns[n][keep] if count < len(keep) else thread.columns[n])
         columns["parent"].append(parent[keep] if count < len(keep) else parent)
         columns["thread"].append(
-            _with_tasks(thread, number, infos) if thread.thread.tasks else constant(number, count, np.int32)
+            _with_tasks(thread, index, infos) if thread.thread.tasks else constant(index, count, np.int32)
         )
         base += count
         for n in MEMORY_FIELDS:
             memory[n].append(row if n == "row" else table[n])
-        memory["thread"].append(np.full(len(row), number, np.int32))
+        memory["thread"].append(np.full(len(row), index, np.int32))
     return {n: _one(c) for n, c in columns.items()}, {n: _one(c) for n, c in memory.items()}
 
 
-def _with_tasks(thread: ThreadRows, number: int, infos: list[ThreadInfo]) -> np.ndarray:
+def _with_tasks(thread: ThreadRows, index: int, infos: list[ThreadInfo]) -> np.ndarray:
     """Per kept row: the index of its thread, or of its task, which is added."""
     lanes, which = np.unique(thread.lane[thread.keep], return_inverse=True)
     threads_of_lanes = []
     for lane in lanes.tolist():
-        threads_of_lanes.append(number if lane == 0 else len(infos))
+        threads_of_lanes.append(index if lane == 0 else len(infos))
         if lane != 0:
             infos.append(thread.thread.info._replace(name=thread.thread.tasks[lane], task=lane))
     return np.array(threads_of_lanes, np.int64)[which] if threads_of_lanes else np.zeros(0, np.int64)
@@ -234,10 +234,10 @@ def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Opti
     nodes: dict[tuple[int, int], int] = {}
     used, position = _distinct(index)
     heads = []
-    for number in used:
+    for stack in used:
         node = -1
-        if number >= 0:
-            for frame in reversed(known.frames(int(number))):
+        if stack >= 0:
+            for frame in reversed(known.frames(int(stack))):
                 node = nodes.setdefault((node, strings(frame)), len(nodes))
         heads.append(node)
     table = StackTable({"parent": [p for p, _ in nodes], "frame": [f for _, f in nodes]})
@@ -249,10 +249,10 @@ def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tu
         return constant(-1, len(index), np.int32), []
     infos = known.infos
     used = {int(n) for n in distinct(index) if n >= 0}
-    for number in sorted(used, reverse=True):  # a caller's number is smaller than its callees'
-        while infos[number].parent >= 0 and infos[number].parent not in used:
-            number = infos[number].parent
-            used.add(number)
+    for module in sorted(used, reverse=True):  # a caller's id is smaller than its callees'
+        while infos[module].parent >= 0 and infos[module].parent not in used:
+            module = infos[module].parent
+            used.add(module)
     kept = sorted(used)
     position = {old: new for new, old in enumerate(kept)} | {-1: -1}
     new_index = np.full(len(infos) + 1, -1)

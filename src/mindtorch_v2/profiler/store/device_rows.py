@@ -10,7 +10,7 @@ import numpy as np
 from ..._backends.device_work import KINDS, Work
 from ..record.descriptions import ThreadInfo
 from ..record.kinds import Kind
-from ..record.row_format import type_number
+from ..record.row_format import type_code
 
 _KINDS = [{"kernel": Kind.KERNEL, "memcpy": Kind.MEMCPY, "memset": Kind.MEMSET}[name] for name in KINDS]
 
@@ -41,7 +41,7 @@ def add_device_rows(
             strings,
             len(every),
             result.work,
-            _rows_of(*calling, result.work.number),
+            _rows_of(*calling, result.work.launch_id),
             device,
             _FURTHER * index,
             step_at,
@@ -70,7 +70,7 @@ def _rows_of_device(
     step_at: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[dict[str, np.ndarray], list[ThreadInfo]]:
     """The columns of one accelerator's rows, and its streams. `shift` keeps its devices apart from those of others."""
-    rows = {"launcher": launcher, "device_type": np.full(len(launcher), type_number(device))}
+    rows = {"launcher": launcher, "device_type": np.full(len(launcher), type_code(device))}
     if not len(launcher):
         return rows, []
     streams_used, thread = np.unique(work.device << 32 | work.stream, return_inverse=True)
@@ -87,7 +87,7 @@ def _rows_of_device(
         "name": names[work.name],
         "thread": thread_count + thread,
         "kind": np.array(_KINDS, np.int64)[work.kind],
-        "correlation": work.number,
+        "correlation": work.launch_id,
         "step": step,
     }, streams
 

@@ -34,12 +34,7 @@ EVENT_FIELDS: tuple[Field, ...] = (
     Field("step", "int32", "", None, "the profiler's step number when it began"),
     Field("sequence_nr", "int64", "", -1, "ties a forward operator to its backward node", "Sequence number"),
     Field(
-        "forward_thread",
-        "int32",
-        "",
-        0,
-        "number of the thread that ran the forward; 0 on forward events",
-        "Fwd thread id",
+        "forward_thread", "int32", "", 0, "id of the thread that ran the forward; 0 on forward events", "Fwd thread id"
     ),
     Field("inputs", "int32", "inputs", -1, "its arguments, an index into the input descriptions"),
     Field("stack", "int32", "stack", -1, "the Python call that led to it, a node of the stack tree", "Call stack"),
@@ -59,9 +54,9 @@ EVENT_FIELDS: tuple[Field, ...] = (
         "int32",
         "",
         0,
-        "number of the thread that ended it, where that is another (-1: not known which); 0 otherwise",
+        "id of the thread that ended it, where that is another (-1: not known which); 0 otherwise",
     ),
-    Field("correlation", "int64", "", -1, "number that a launching call and what it launched share", "correlation"),
+    Field("correlation", "int64", "", -1, "id that a launching call and what it launched share", "correlation"),
     Field(
         "category",
         "int32",
@@ -87,15 +82,13 @@ MEMORY_FIELDS: tuple[Field, ...] = (
     Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU", "Device Id"),
     Field("row", "int32", "row", -1, "the innermost open event of the thread"),
     Field("thread", "int32", "thread", None, "an index into the threads"),
-    Field("block", "int64", "", 0, "the number of the block, which no other of its process has"),
+    Field("block", "int64", "", 0, "the id of the block, which no other of its process has"),
 )
 
 HELD_FIELDS: tuple[Field, ...] = (
     Field("time_ns", "int64", "ns", None, "when the tensors that live were looked at, on the profiler's clock"),
     Field("at_end", "uint8", "", None, "1 where that was when the recording ended, 0 where it began (or was resumed)"),
-    Field(
-        "block", "int64", "", None, "the number of a block that a tensor held; each look begins with a row of number 0"
-    ),
+    Field("block", "int64", "", None, "the id of a block that a tensor held; each look begins with a row of number 0"),
     Field("address", "int64", "", None, "its address"),
     Field("nbytes", "int64", "bytes", None, "its size"),
     Field("device_type", "uint8", "DeviceType", None, "where the block lives"),
@@ -104,8 +97,8 @@ HELD_FIELDS: tuple[Field, ...] = (
 )
 
 _TENSOR_FIELDS: tuple[Field, ...] = (
-    Field("tensor", "int64", "", 0, "the number of the tensor, which no other of its process has"),
-    Field("block", "int64", "", 0, "the number of its block, where that is known"),
+    Field("tensor", "int64", "", 0, "the id of the tensor, which no other of its process has"),
+    Field("block", "int64", "", 0, "the id of its block, where that is known"),
     Field("address", "int64", "", 0, "the address of its memory"),
     Field("device_type", "uint8", "DeviceType", None, "where the tensor lives"),
     Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU"),
@@ -132,6 +125,6 @@ OWNED_FIELDS: tuple[Field, ...] = (
 )
 
 STACK_FIELDS: tuple[Field, ...] = (
-    Field("parent", "int32", "stack", -1, "the calling frame's node; always a smaller number"),
+    Field("parent", "int32", "stack", -1, "the calling frame's node; always a smaller id"),
     Field("frame", "int32", "string", None, "`file.py(12): fn`, an index into the strings"),
 )

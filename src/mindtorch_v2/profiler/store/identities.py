@@ -1,9 +1,9 @@
-"""Which tensors and blocks of a store are the same: numbers from 0 (tensors) and from 1 (blocks), in the order of
+"""Which tensors and blocks of a store are the same: ids from 0 (tensors) and from 1 (blocks), in the order of
 their first appearance.
 
 Tensors that ever shared memory, and memory that one tensor had one after the other, belong together: a view and its
 base, what
-`set_` makes share memory, and what `resize_` moves, have one number.
+`set_` makes share memory, and what `resize_` moves, have one id.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _is_empty(table: Table) -> np.ndarray:
 
 
 def _ids_of(keys: np.ndarray, known: np.ndarray, order: np.ndarray, first: int) -> np.ndarray:
-    """Numbers for the keys, from `first` on in the given order; MISSING where they are not known."""
+    """Ids for the keys, from `first` on in the given order; MISSING where they are not known."""
     made = np.full(len(keys), MISSING, np.int64)
     ordered = order[known[order]]
     values, first_index, inverse = np.unique(keys[ordered], return_index=True, return_inverse=True)

@@ -89,8 +89,8 @@ class _Joiner:
         )
 
     def _add(self, store: EventStore) -> None:
-        strings = self._numbers(self.strings, store.strings)
-        threads = self._numbers(self.threads, store.threads)
+        strings = self._ids(self.strings, store.strings)
+        threads = self._ids(self.threads, store.threads)
         module_base = len(self.modules)
         self.modules += [m._replace(parent=m.parent + module_base if m.parent >= 0 else -1) for m in store.modules]
         self.stacks.append(
@@ -103,7 +103,7 @@ class _Joiner:
             strings[store.category],
         )
         events["thread"] = threads[store.thread]
-        inputs = self._numbers(self.inputs, store.inputs)
+        inputs = self._ids(self.inputs, store.inputs)
         events["inputs"] = inputs[store.columns["inputs"]]
         events["stack"] = _shift_index(store.stack, self.nodes)
         events["module"] = _shift_index(store.module, module_base)
@@ -121,7 +121,7 @@ class _Joiner:
         self.rows += len(store)
 
     @staticmethod
-    def _numbers(known: dict[Any, int], values: Sequence[Any]) -> np.ndarray:
+    def _ids(known: dict[Any, int], values: Sequence[Any]) -> np.ndarray:
         """Where each value stands in the joined table; the extra last slot lets -1 stay -1."""
         return np.array([*(known.setdefault(v, len(known)) for v in values), -1], np.int32)
 

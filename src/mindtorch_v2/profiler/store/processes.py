@@ -20,11 +20,11 @@ def joined_processes(own: EventStore, others: Sequence[EventStore]) -> EventStor
     """The events of a process and of those that it started. Memory is that of the first: what the others allocate
     belongs to address spaces of their own."""
     parts, names = [own], {}
-    base = max((thread.number for thread in own.threads), default=0)
+    base = max((thread.id for thread in own.threads), default=0)
     for index, other in enumerate(others, 1):
         names[str(other.metadata.pid)] = f"{other.metadata.process_name} {other.metadata.pid}"
         parts.append(_shift_store(other, clock_shift(own.metadata, other.metadata), base, index))
-        base += max((thread.number for thread in other.threads), default=0)
+        base += max((thread.id for thread in other.threads), default=0)
     meta = own.metadata
     dropped = sum(part.metadata.dropped_events for part in parts)
     return concat(parts).with_metadata(
@@ -41,7 +41,7 @@ def clock_shift(own: Metadata, other: Metadata) -> int:
 
 
 def shifted_columns(store: EventStore, shift: int, base: int, process: int) -> dict[str, np.ndarray]:
-    """A store's columns with times moved by `shift` ns, numbers of threads by `base`, and ids to those of `process`."""
+    """A store's columns with times moved by `shift` ns, ids of threads by `base`, and ids to those of `process`."""
     columns = dict(store.columns)
     for name in ("start_ns", "end_ns"):
         columns[name] = columns[name] + shift
@@ -60,7 +60,7 @@ def shifted_window(store: EventStore, shift: int) -> Metadata:
 
 def _shift_store(store: EventStore, shift: int, base: int, process: int) -> EventStore:
     pid = store.metadata.pid
-    threads = [thread._replace(number=thread.number + base, process=thread.process or pid) for thread in store.threads]
+    threads = [thread._replace(id=thread.id + base, process=thread.process or pid) for thread in store.threads]
     return store.replaced(
         shifted_columns(store, shift, base, process),
         threads=threads,

@@ -14,7 +14,7 @@ from ..record.window import Window, positions
 from .lifetimes import Lifetimes
 from .thread_rows import ThreadRows
 
-_OWNED_NUMBERS = (
+_OWNED_COLUMNS = (
     "time_ns",
     "owner",
     "owner_class",
@@ -62,7 +62,7 @@ def _owned_rows(threads: list[ThreadRows], before: np.ndarray, window: Window) -
         of_thread.setdefault(row.thread, []).append(index)
     made = np.full(len(owned), -1, np.int64)
     for thread, first in zip(threads, before):
-        mine = of_thread.get(thread.thread.info.number)
+        mine = of_thread.get(thread.thread.info.id)
         if mine is not None:
             made[mine] = _joined_rows(thread, int(first), np.array([owned[i].row for i in mine], np.int64))
     return made
@@ -114,13 +114,13 @@ def owned_columns(
     """The columns of the table of owned tensors; `row_indices` are their rows of the store, `strings(text)` is the id
     of a string.
     """
-    number = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in _OWNED_NUMBERS}
-    device = number.pop("device")
+    column = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in _OWNED_COLUMNS}
+    device = column.pop("device")
     device_type = device >> 16
-    found = blocks_at(number["address"], device_type, number["time_ns"], known)
-    number["block"] = np.where(number["block"] > 0, number["block"], np.append(known.block, 0)[found])
+    found = blocks_at(column["address"], device_type, column["time_ns"], known)
+    column["block"] = np.where(column["block"] > 0, column["block"], np.append(known.block, 0)[found])
     return {
-        **number,
+        **column,
         "row": row_indices,
         "inputs": inputs,
         "class_name": np.array([strings(row.class_name) for row in rows], np.int64),

@@ -141,7 +141,7 @@ def test_processes_keep_apart_what_each_counts_for_itself(monkeypatch):
     store = joined_processes(own, [child, _process(8, 90, "d")])
     assert names(store) == ["d", "a", "c", "b"]
     assert [store.threads[t].process for t in store.thread.tolist()] == [8, 0, 7, 0]
-    assert len({store.threads[t].number for t in store.thread.tolist()}) == 3
+    assert len({store.threads[t].id for t in store.thread.tolist()}) == 3
     assert store.metadata.pid == 1
     assert dict(store.metadata.other_processes) == {"7": "python 7", "8": "python 8"}
     assert_sound(store)

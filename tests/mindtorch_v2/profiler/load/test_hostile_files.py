@@ -206,8 +206,8 @@ def test_many_threads_and_forward_threads(tmp_path):
     assert (store.name_of(int(store.memory.row[0])), int(store.memory.row.min())) == ("aten::a", 0) and len(
         set(store.memory.row.tolist())
     ) == count
-    numbers = [thread.number for thread in store.threads]
-    assert sorted(numbers) == sorted(set(numbers)) and store.threads[store.thread[0]].number == 1
+    numbers = [thread.id for thread in store.threads]
+    assert sorted(numbers) == sorted(set(numbers)) and store.threads[store.thread[0]].id == 1
 
 
 # ---- stores whose checksums hold

@@ -43,7 +43,7 @@ def test_the_end_of_tracing_leaves_other_threads_stacks_to_them():
 
     def inner(x):
         x + x
-        buffer = recorder.buffers[recorder.thread_buffer().info.number]
+        buffer = recorder.buffers[recorder.thread_buffer().info.id]
         buffer.open = OwnList(buffer.open)
         stacks.append(buffer)
         is_inside.set()

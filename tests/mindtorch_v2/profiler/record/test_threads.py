@@ -116,7 +116,7 @@ def test_backward_names_the_thread_of_the_forward(x):
         (w * w).sum().backward()
     store = store_of(prof)
     row = names(store).index("SumBackward0")
-    assert store.forward_thread[row] == store.threads[0].number
+    assert store.forward_thread[row] == store.threads[0].id
     assert store.forward_thread[names(store).index("torch::autograd::AccumulateGrad")] == 0
 
 
@@ -170,9 +170,7 @@ class Worker:
 def calls(prof) -> list[tuple[str, int]]:
     """Calls of `inner` and operators, with whether they ran on the thread of the profile."""
     store = store_of(prof)
-    shown = [
-        (store.name_of(row).rpartition(": ")[2], store.threads[store.thread[row]].number) for row in range(len(store))
-    ]
+    shown = [(store.name_of(row).rpartition(": ")[2], store.threads[store.thread[row]].id) for row in range(len(store))]
     return [(name, number) for name, number in shown if name in ("inner", "aten::ones")]
 
 
@@ -190,7 +188,7 @@ def test_python_calls_of_a_thread_that_ran_already(everyone, with_op):
     with profile(with_stack=True, experimental_config=_ExperimentalConfig(profile_all_threads=everyone)) as prof:
         worker.finish()
         inner()
-    here = store_of(prof).threads[0].number
+    here = store_of(prof).threads[0].id
     assert [name for name, number in calls(prof) if number != here] == ["inner"] * 3 + ["aten::ones"] * (
         everyone and with_op
     )

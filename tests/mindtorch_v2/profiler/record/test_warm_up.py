@@ -46,7 +46,7 @@ def test_a_long_one_holds_no_more_than_a_step():
     with profile(schedule=schedule(wait=0, warmup=5, active=1, repeat=1)) as prof:
         for _ in range(4):
             x + x
-            numbers.append([session.number for session in _sessions])
+            numbers.append([session.id for session in _sessions])
             prof.step()
     assert all(len(running) == 1 for running in numbers) and len({running[0] for running in numbers}) == 4
 
