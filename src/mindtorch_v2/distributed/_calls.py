@@ -45,8 +45,8 @@ def run(
     engine = None if on_device is None else found.engine_for(tensors)
     text = described(name, tensors, detail)
     between_two = name in _BETWEEN_TWO
-    number = -1 if between_two else found.number
-    entry = _status.begin(text, same_for_all or text, number, found.in_words)
+    group_id = -1 if between_two else found.id
+    entry = _status.begin(text, same_for_all or text, group_id, found.in_words)
     seq = -1 if between_two else found.next_seq()
     call = _events.call(name, tensors)
     transfer = None

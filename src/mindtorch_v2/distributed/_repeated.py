@@ -71,7 +71,7 @@ class _Prepared:
         self.operation, self.in_place = mpi_operation(op, mpi(), kind), mpi().IN_PLACE
         self.divisor = divisor(op, group)
         text = _calls.described("all_reduce", [tensor])
-        self.note = _status.Note(text, frame.f_code.co_filename, frame.f_lineno, group.number, group.in_words)
+        self.note = _status.Note(text, frame.f_code.co_filename, frame.f_lineno, group.id, group.in_words)
         nbytes = tensor._array.nbytes
         self.asks, self.patience_ns = first_asks(nbytes), int(1e9 * min(patience_s(nbytes), _timeout(group)))
         self.request: Any = None  # of the calls that C makes, one after the other
@@ -132,23 +132,23 @@ def all_reduce(tensor: Any, op: Any, group: Any, frame: FrameType) -> bool:
             return False
     if known.native is not None:
         return _run_native(known, key, tensor)
-    number = known.note.begin()
+    note_key = known.note.begin()
     seq = known.group.next_seq()
     try:
         request = known.group.comm.Iallreduce(known.in_place, array, known.operation)
     except (TypeError, ValueError, RuntimeError):  # refused: the general way says why
-        _take_back(known, number, seq)
+        _take_back(known, note_key, seq)
         return False
-    if not _is_done(request, known, number, tensor) or not known.note.agrees(number):
-        work = _work(request, known, number, tensor)
+    if not _is_done(request, known, note_key, tensor) or not known.note.agrees(note_key):
+        work = _work(request, known, note_key, tensor)
         return work._wait(work._timeout)
     _finish(known, tensor)
     known.note.finish()
     return True
 
 
-def _take_back(known: _Prepared, number: int, seq: int) -> None:
-    _status.withdraw(known.note.entry(number))
+def _take_back(known: _Prepared, note_key: int, seq: int) -> None:
+    _status.withdraw(known.note.entry(note_key))
     known.group.take_back(seq)
 
 
@@ -160,41 +160,41 @@ def _finish(known: _Prepared, tensor: Tensor) -> None:
 
 def _run_native(known: _Prepared, key: Any, tensor: Tensor) -> bool:
     """The same in C."""
-    number, seq = known.note.next_key(), known.group.next_seq()
+    note_key, seq = known.note.next_key(), known.group.next_seq()
     try:
-        ended = known.native.run(tensor._array, number, known.asks, known.patience_ns)
+        ended = known.native.run(tensor._array, note_key, known.asks, known.patience_ns)
         if ended == _DONE:
             _finish(known, tensor)
             return True
         if ended == _REFUSED:
-            _take_back(known, number, seq)
+            _take_back(known, note_key, seq)
             return False
     except BaseException as error:  # of MPI, or an interrupt: the Work keeps the tensor until MPI has ended
         _prepared.pop(key, None)
-        work = _work(known.request, known, number, tensor)
+        work = _work(known.request, known, note_key, tensor)
         if isinstance(error, mpi().Exception):
             raise work._failed(error) from error
         raise
     _prepared.pop(key, None)  # its request goes on
-    work = _work(known.request, known, number, tensor)
+    work = _work(known.request, known, note_key, tensor)
     return work._wait(work._timeout)
 
 
-def _is_done(request: Any, known: _Prepared, number: int, tensor: Tensor) -> bool:
+def _is_done(request: Any, known: _Prepared, note_key: int, tensor: Tensor) -> bool:
     """Asks for a short while."""
     try:
         return spin(request.Test, None, tensor._array.nbytes, _timeout(known.group))
     except Exception as error:
-        raise _work(request, known, number, tensor)._failed(error) from error
+        raise _work(request, known, note_key, tensor)._failed(error) from error
     except BaseException:  # an interrupt: the Work keeps the tensor until MPI has ended
-        _work(request, known, number, tensor)
+        _work(request, known, note_key, tensor)
         raise
 
 
-def _work(request: Any, known: _Prepared, number: int, tensor: Tensor) -> Work:
+def _work(request: Any, known: _Prepared, note_key: int, tensor: Tensor) -> Work:
     """What the general way would have made: it waits, notices what goes wrong and names it."""
 
     def finish() -> None:
         Buffer(tensor, arithmetic=True).finish(known.divisor)
 
-    return Work([request], finish, [tensor], known.note.entry(number), _timeout(known.group))
+    return Work([request], finish, [tensor], known.note.entry(note_key), _timeout(known.group))

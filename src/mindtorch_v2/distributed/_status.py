@@ -24,7 +24,7 @@ from . import _supervisor
 _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of collectives
 _HEAD = struct.Struct("<qIii")  # key of the collective, checksum of what it is, 1 if done, length of the text
 _KEY, _DONE = struct.Struct("<qI"), 12  # the beginning of a note, and where it says that it is done
-_COUNT_BITS = 28  # of a key: which collective of its group it is; above them stands the group's number
+_COUNT_BITS = 28  # of a key: which collective of its group it is; above them stands the group's id
 _SIZE = _SLOT * (1 + _HISTORY)
 _PID = "process-"  # of the names of files that hold a rank's process id
 LAST = "What the processes did last:"
@@ -96,7 +96,7 @@ def note_process(rank: int) -> None:
         os.replace(draft, os.path.join(folder, f"{_PID}{rank}"))
 
 
-def group_number(ranks: list[int], before: int) -> int:
+def group_id(ranks: list[int], before: int) -> int:
     """A number for a group that all its processes find by themselves: from its ranks, and how many groups of these
     ranks were formed before it. The group of all processes has 0."""
     return crc32(f"{ranks} {before}".encode())
@@ -105,7 +105,7 @@ def group_number(ranks: list[int], before: int) -> int:
 def begin(description: str, same_for_all: str, group: int = -1, of: str = "") -> Entry:
     """Notes that this process begins a communication; the line of the program that asks for it is added.
 
-    `same_for_all` is what must be equal in all processes of the group with the number `group`, which is -1 for
+    `same_for_all` is what must be equal in all processes of the group with the id `group`, which is -1 for
     communication between two processes; `of` is how errors name the group.
     """
     frame = sys._getframe(1)

@@ -103,7 +103,7 @@ class DeviceMesh:
 
     @property
     def own_device(self) -> str:
-        """The device of this process: under a launcher that of its number on its machine."""
+        """The device of this process: under a launcher that of its rank on its machine."""
         own = "" if self.device_type == "cpu" else os.environ.get("LOCAL_RANK", "")
         return f"{self.device_type}:{own}" if own else self.device_type
 

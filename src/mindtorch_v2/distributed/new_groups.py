@@ -60,9 +60,9 @@ def new_group(
         if not inside:
             return GroupMember.NON_GROUP_MEMBER
         _come_together(world, chosen)
-        number = _status.group_number(chosen, formed_before(chosen))
-        comm = world.comm.Create_group(world.comm.Get_group().Incl(chosen), number % _FORMING)
-        return add_group(comm, chosen, choice, limit, f"local-{number:08x}")
+        group_id = _status.group_id(chosen, formed_before(chosen))
+        comm = world.comm.Create_group(world.comm.Get_group().Incl(chosen), group_id % _FORMING)
+        return add_group(comm, chosen, choice, limit, f"local-{group_id:08x}")
     _come_together(world, world.ranks)
     comm = world.comm.Split(0 if inside else mpi().UNDEFINED, chosen.index(world.rank()) if inside else 0)
     group = add_group(comm if inside else None, chosen, choice, limit)

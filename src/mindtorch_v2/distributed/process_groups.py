@@ -59,9 +59,9 @@ class ProcessGroup:
         self.choice = choice
         self._engines: dict[str, Any] = {}  # device type -> engine, made when it is first needed
         self.group_name, self.group_desc = name, "default_pg" if name == "0" else "undefined"
-        self.number = 0 if GroupMember.WORLD is None else _status.group_number(ranks, _formed[tuple(ranks)])
+        self.id = 0 if GroupMember.WORLD is None else _status.group_id(ranks, _formed[tuple(ranks)])
         _formed[tuple(ranks)] += 1
-        self.in_words = f" of the group of ranks {ranks}" if self.number else ""
+        self.in_words = f" of the group of ranks {ranks}" if self.id else ""
         self._seq = 0
 
     def engine_for(self, tensors: list[Any]) -> Any:

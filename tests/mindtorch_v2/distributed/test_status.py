@@ -48,7 +48,7 @@ def two_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int
 
 
 def test_different_collectives_of_a_smaller_group_are_told_apart(two_boards: Callable[[int], None]) -> None:
-    pair, other = _status.group_number([0, 1], 0), _status.group_number([0, 1], 1)
+    pair, other = _status.group_id([0, 1], 0), _status.group_id([0, 1], 1)
     two_boards(1)
     _status.begin("barrier()", "barrier()", other, " of the group of ranks [0, 1]")
     assert _status.difference(_status.begin("all_gather([2])", "all_gather([2])", pair)) == ""

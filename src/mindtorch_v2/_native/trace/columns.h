@@ -1,4 +1,4 @@
-/* What a reader of traces collects: columns of numbers, and texts with the numbers they were given. */
+/* What a reader of traces collects: columns of numbers, and texts with the ids they were given. */
 #ifndef MINDTORCH_TRACE_COLUMNS_H
 #define MINDTORCH_TRACE_COLUMNS_H
 

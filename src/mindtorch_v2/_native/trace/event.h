@@ -58,7 +58,7 @@ typedef struct {
     int members;
 } Event;
 
-static int key_number(const char *key, size_t size, const char *const names[], const unsigned char sizes[], int count)
+static int key_index(const char *key, size_t size, const char *const names[], const unsigned char sizes[], int count)
 {
     for (int i = 0; i < count; i++)
         if (sizes[i] == size && memcmp(names[i], key, size) == 0)
@@ -118,12 +118,12 @@ static Status read_arguments(const char **cursor, const char *end, Event *event)
             status = skip_value(&at, end, MAX_ARGUMENT_DEPTH);
         if (status != DONE)
             return status;
-        int number = key_number(key.data, (size_t)key.size, ARGUMENT_KEY, ARGUMENT_SIZE, ARGUMENT_KEYS);
-        if (event->members == MAX_ARGUMENTS || (number >= 0 && event->argument[number].data))
+        int index = key_index(key.data, (size_t)key.size, ARGUMENT_KEY, ARGUMENT_SIZE, ARGUMENT_KEYS);
+        if (event->members == MAX_ARGUMENTS || (index >= 0 && event->argument[index].data))
             return ODD;
-        if (number >= 0)
-            event->argument[number] = (Span){value, at - value};
-        event->member_key[event->members] = (signed char)number;
+        if (index >= 0)
+            event->argument[index] = (Span){value, at - value};
+        event->member_key[event->members] = (signed char)index;
         event->member[event->members++] = (Span){begin, at - begin};
         status = next_member(&at, end, &is_last);
         if (status != DONE)
@@ -145,16 +145,16 @@ static Status read_event(const char **cursor, const char *end, Event *event)
         Status status = read_key(&at, end, &key);
         if (status != DONE)
             return status;
-        int number = key_number(key.data, (size_t)key.size, EVENT_KEY, EVENT_SIZE, EVENT_KEYS);
-        if (number >= 0 && event->value[number].data)
+        int index = key_index(key.data, (size_t)key.size, EVENT_KEY, EVENT_SIZE, EVENT_KEYS);
+        if (index >= 0 && event->value[index].data)
             return ODD;
         const char *value = at;
-        status = number == E_ARGS && at < end && *at == '{' ? read_arguments(&at, end, event)
+        status = index == E_ARGS && at < end && *at == '{' ? read_arguments(&at, end, event)
                                                             : skip_value(&at, end, MAX_DEPTH);
         if (status != DONE)
             return status;
-        if (number >= 0)
-            event->value[number] = (Span){value, at - value};
+        if (index >= 0)
+            event->value[index] = (Span){value, at - value};
         status = next_member(&at, end, &is_last);
         if (status != DONE)
             return status;

@@ -93,9 +93,9 @@ static Status out_of_memory(void)
     return FAILED;
 }
 
-/* The number of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero,
+/* The id of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero,
    another text. */
-static Status number_of(Reader *self, int what, size_t split, int64_t *number)
+static Status id_of(Reader *self, int what, size_t split, int64_t *id)
 {
     Column *key = &self->scratch;
     HashMap *known = &self->known[what];
@@ -116,20 +116,20 @@ static Status number_of(Reader *self, int what, size_t split, int64_t *number)
             return FAILED;
         if (!bytes_add(known, bytes, value))
             return out_of_memory();
-        *number = value;
+        *id = value;
         return DONE;
     }
-    *number = slot->value;
+    *id = slot->value;
     return DONE;
 }
 
-static Status number_of_pair(Reader *self, int what, char mark, Span first, Span second, int64_t *number)
+static Status id_of_pair(Reader *self, int what, char mark, Span first, Span second, int64_t *id)
 {
     self->scratch.size = 0;
     if (!put(&self->scratch, &mark, 1) || !put(&self->scratch, first.data, (size_t)first.size)
         || !put(&self->scratch, "", 1) || !put(&self->scratch, second.data, (size_t)second.size))
         return out_of_memory();
-    return number_of(self, what, (size_t)first.size, number);
+    return id_of(self, what, (size_t)first.size, id);
 }
 
 static int refined(const Reader *self, int kind, const char *name, Py_ssize_t size)
@@ -169,7 +169,7 @@ static Status slice_of(Reader *self, int kind, Span name, int64_t *described)
     if (!put(key, &mark, 1) || !put(key, name.data, (size_t)name.size) || !put(key, "", 1))
         return out_of_memory();
     if (memchr(name.data, '\\', (size_t)name.size))
-        return number_of(self, OF_SLICE, (size_t)name.size, described);
+        return id_of(self, OF_SLICE, (size_t)name.size, described);
     BytesKey bytes = bytes_key(key->data, key->size);
     const BytesSlot *slot = bytes_find(&self->known[OF_SLICE], bytes);
     if (slot) {
@@ -184,8 +184,8 @@ static Status slice_of(Reader *self, int kind, Span name, int64_t *described)
     return bytes_add(&self->known[OF_SLICE], bytes, *described) ? DONE : out_of_memory();
 }
 
-/* The number of a slice's own arguments, or -1 where it has none. Those up to `last_taken` are told elsewhere. */
-static Status own_arguments(Reader *self, const Event *event, int last_taken, bool is_operator, int64_t *number)
+/* The id of a slice's own arguments, or -1 where it has none. Those up to `last_taken` are told elsewhere. */
+static Status own_arguments(Reader *self, const Event *event, int last_taken, bool is_operator, int64_t *id)
 {
     const char head[2] = {(char)is_operator, 0};
     self->scratch.size = 0;
@@ -199,18 +199,18 @@ static Status own_arguments(Reader *self, const Event *event, int last_taken, bo
     }
     if (!ok)
         return out_of_memory();
-    *number = -1;
-    return self->scratch.size == sizeof head ? DONE : number_of(self, OF_INPUTS, 0, number);
+    *id = -1;
+    return self->scratch.size == sizeof head ? DONE : id_of(self, OF_INPUTS, 0, id);
 }
 
-/* The number of a text among the arguments, or -1 where it is absent or empty. */
-static Status text_argument(Reader *self, const Event *event, int key, int what, int64_t *number)
+/* The id of a text among the arguments, or -1 where it is absent or empty. */
+static Status text_argument(Reader *self, const Event *event, int key, int what, int64_t *id)
 {
     Span text = event->argument[key];
-    *number = -1;
+    *id = -1;
     if (!text.data || span_is(text, "\"\""))
         return DONE;
-    return *text.data == '"' ? number_of_pair(self, what, 0, text, (Span){"", 0}, number) : ODD;
+    return *text.data == '"' ? id_of_pair(self, what, 0, text, (Span){"", 0}, id) : ODD;
 }
 
 static bool whole_argument(const Event *event, int key, int64_t missing, int64_t *value)
@@ -258,7 +258,7 @@ static Status take_slice(Reader *self, const Event *event)
         || !whole_argument(event, A_FORWARD, 0, &value[FORWARD]))
         return ODD;
     int64_t kind;
-    Status status = number_of_pair(self, OF_CATEGORY, 0, category, (Span){"", 0}, &kind);
+    Status status = id_of_pair(self, OF_CATEGORY, 0, category, (Span){"", 0}, &kind);
     if (status != DONE)
         return status;
     if (kind < 0 || kind >= KINDS)
@@ -280,7 +280,7 @@ static Status take_slice(Reader *self, const Event *event)
         tid = stream;
     value[UNFINISHED] = event->argument[A_FINISHED].data && span_is(event->argument[A_FINISHED], "false");
     value[INPUTS] = -1;
-    status = number_of_pair(self, OF_TRACK, how == DEVICE, pid, tid, &value[TRACK]);
+    status = id_of_pair(self, OF_TRACK, how == DEVICE, pid, tid, &value[TRACK]);
     if (status == DONE && how != PYTHON_CALL && event->members)
         status = own_arguments(self, event, last_taken, value[KIND] == 0, &value[INPUTS]);
     if (status == DONE)
@@ -311,7 +311,7 @@ static Status take_instant(Reader *self, const Event *event)
         || !whole_argument(event, A_TOTAL, -1, &value[2]) || !whole_argument(event, A_DEVICE_TYPE, 0, &value[3])
         || !whole_argument(event, A_DEVICE_ID, -1, &value[4]))
         return ODD;
-    Status status = number_of_pair(self, OF_TRACK, 2, pid, tid, &value[5]);
+    Status status = id_of_pair(self, OF_TRACK, 2, pid, tid, &value[5]);
     return status == DONE && !add_memory(self, time, value) ? out_of_memory() : status;
 }
 

@@ -18,7 +18,7 @@ enum { OF_SLICE, OF_TRACK, OF_INPUTS, OF_STACK, OF_MODULE, OF_CATEGORY, DESCRIPT
 typedef struct {
     PyObject_HEAD
     PyObject *describe[DESCRIPTIONS]; /* see profiler/load/native_reader.py */
-    HashMap known[DESCRIPTIONS];      /* texts, and the numbers that Python gave them */
+    HashMap known[DESCRIPTIONS];      /* texts, and the ids that Python gave them */
     PyObject *strings;                /* dict of all names and their indices */
     Rule rules[MAX_RULES];
     int rule_count;
