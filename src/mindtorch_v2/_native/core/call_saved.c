@@ -40,9 +40,9 @@ static PyObject *saved_fact(const SavedValue *value, PyObject *given)
     return value->what == SAVED_DTYPE ? held(tensor->dtype) : PyObject_CallOneArg(value->fact, given);
 }
 
-static PyObject *output_at(PyObject *made, int number)
+static PyObject *output_at(PyObject *made, int index)
 {
-    return is_tensor(made) ? made : PySequence_Fast_GET_ITEM(made, number);
+    return is_tensor(made) ? made : PySequence_Fast_GET_ITEM(made, index);
 }
 
 static PyObject *saved_value(const SavedValue *value, const Arguments *arguments, PyObject *made, unsigned present)
