@@ -150,7 +150,7 @@ static Status read_event(const char **cursor, const char *end, Event *event)
             return ODD;
         const char *value = at;
         status = index == E_ARGS && at < end && *at == '{' ? read_arguments(&at, end, event)
-                                                            : skip_value(&at, end, MAX_DEPTH);
+                                                           : skip_value(&at, end, MAX_DEPTH);
         if (status != DONE)
             return status;
         if (index >= 0)
