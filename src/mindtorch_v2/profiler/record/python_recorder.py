@@ -257,26 +257,31 @@ class Recorder(RecordedThreads):
         buffer = self._local.buffer or self._buffer()
         if buffer is not None:
             kernel = buffer.kernel if device_type == "cpu" else None
-            began = self.now() if kernel is None else kernel.claim(nbytes, buffer.innermost, self.now())
-            device = device_code(device_type, device_index) | TENSORS
-            self._note_memory(buffer, (began, block, address, nbytes, device, buffer.innermost))
+            began = None if kernel is None else kernel.claim(nbytes, buffer.innermost, self.now())
+            if self._has_room_for_memory(buffer):
+                device = device_code(device_type, device_index) | TENSORS
+                time_ns = self.now() if began is None else began
+                buffer.memory += (time_ns, block, address, nbytes, device, buffer.innermost)
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         buffer, device = self._local.buffer or self._buffer(), device_code(device_type, device_index)
         if buffer is not None:
-            self._note_memory(buffer, (self.now(), block, address, -nbytes, device, buffer.innermost))
+            if self._has_room_for_memory(buffer):
+                buffer.memory += (self.now(), block, address, -nbytes, device, buffer.innermost)
         elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
             self.stray_memory += (self.now(), block, address, -nbytes, device, -1)
 
-    def _note_memory(self, buffer: ThreadBuffer, record: tuple[int, int, int, int, int, int]) -> None:
-        if self.watches_memory:
-            if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
-                if not self.newest:
-                    self.dropped += 1
-                    return
-                if len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
-                    buffer.forget(self.limit)
-            buffer.memory += record
+    def _has_room_for_memory(self, buffer: ThreadBuffer) -> bool:
+        """Whether one more record of memory is kept. Makes room where the newest are; otherwise counts what is dropped."""
+        if not self.watches_memory:
+            return False
+        if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
+            if not self.newest:
+                self.dropped += 1
+                return False
+            if len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
+                buffer.forget(self.limit)
+        return True
 
     def run_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...], claim: Callable[[Any], None]) -> Any:
         buffer = self._local.buffer or self._buffer()
@@ -297,8 +302,9 @@ class Recorder(RecordedThreads):
             buffer.kernel = None
             if memory.scratch:
                 block, row = next_block(), buffer.innermost
-                self._note_memory(buffer, (memory.start_ns, block, 0, memory.scratch, 0, row))
-                self._note_memory(buffer, (memory.end_ns, block, 0, -memory.scratch, 0, row))
+                for time_ns, nbytes in ((memory.start_ns, memory.scratch), (memory.end_ns, -memory.scratch)):
+                    if self._has_room_for_memory(buffer):
+                        buffer.memory += (time_ns, block, 0, nbytes, 0, row)
 
     def watch_memory(self, on: bool) -> None:
         super().watch_memory(on)
