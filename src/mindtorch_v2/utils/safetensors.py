@@ -18,7 +18,7 @@ from .._tensor import Tensor, wrap
 
 __all__ = ["load_file", "save_file"]
 
-_NAMES = {
+NAMES = {  # of dtypes in such files
     dt.bool_: "BOOL",
     dt.uint8: "U8",
     dt.int8: "I8",
@@ -36,8 +36,10 @@ _NAMES = {
     dt.float8_e4m3fn: "F8_E4M3",
     dt.float8_e5m2: "F8_E5M2",
     dt.float8_e8m0fnu: "F8_E8M0",
+    dt.float8_e4m3fnuz: "F8_E4M3FNUZ",
+    dt.float8_e5m2fnuz: "F8_E5M2FNUZ",
 }
-_READABLE = {name: d for d, name in _NAMES.items()}
+_READABLE = {name: d for d, name in NAMES.items()}
 
 
 def _open_file(filename: str | os.PathLike[str]) -> Any:
@@ -102,7 +104,7 @@ def save_file(
                 f"You are trying to save a non contiguous tensor: `{name}` which is not allowed. Call .contiguous() "
                 "first."
             )
-        if t.dtype not in _NAMES:
+        if t.dtype not in NAMES:
             raise ValueError(
                 f"Key `{name}` has type {t.dtype}, which the format does not have. Convert the tensor first, for "
                 "instance with torch.view_as_real."
@@ -113,7 +115,7 @@ def save_file(
     at = 0
     for name, t in order:
         end = at + t.numel() * t.dtype.itemsize
-        header[name] = {"dtype": _NAMES[t.dtype], "shape": list(t.shape), "data_offsets": [at, end]}
+        header[name] = {"dtype": NAMES[t.dtype], "shape": list(t.shape), "data_offsets": [at, end]}
         at = end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

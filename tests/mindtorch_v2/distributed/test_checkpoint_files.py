@@ -32,6 +32,8 @@ from mindtorch_v2.distributed.checkpoint.state_dict import (
     get_optimizer_state_dict,
     set_optimizer_state_dict,
 )
+from mindtorch_v2.utils.safetensors import NAMES as SAFETENSORS_NAMES
+from mindtorch_v2.utils.safetensors import load_file
 
 # Written by PyTorch 2.13 in two processes: rows and columns are DTensors, Shard(0) and Shard(1) of (3, 2) and (2, 3).
 RECORDED = Path(__file__).parent / "data" / "torch_checkpoint"
@@ -285,3 +287,53 @@ def test_what_safetensors_files_cannot_hold(tmp_path: Path) -> None:
         (tmp_path / "model.safetensors").write_bytes(content)
         with pytest.raises(CheckpointException, match="is no safetensors file, or is damaged"):
             load({}, storage_reader=HuggingFaceStorageReader(tmp_path))
+
+
+def _safetensors(text: str, data: bytes = b"") -> bytes:
+    return len(text).to_bytes(8, "little") + text.encode() + data
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[" * 100_000,
+        '{"a":' * 3_000 + "1" + "}" * 3_000,
+        '{"a":{"dtype":"F32","shape":[1e400],"data_offsets":[0,4]}}',
+        '{"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}}',
+        '{"a":{"dtype":"F32","shape":[true],"data_offsets":[0,4]}}',
+        '{"a":{"dtype":"F32","shape":[-1],"data_offsets":[4,0]}}',
+        '{"a":{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}}',
+        '{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}',
+        '{"a":{"dtype":["F32"],"shape":[1],"data_offsets":[0,4]}}',
+        '{"a":{"dtype":"F32","shape":[4611686018427387905,4],"data_offsets":[0,16]}}',
+        '{"a":{"dtype":"F4","shape":[1],"data_offsets":[0,4]}}',
+    ],
+)
+def test_hostile_safetensors_files(tmp_path: Path, header: str) -> None:
+    (tmp_path / "model.safetensors").write_bytes(_safetensors(header, bytes(16)))
+    with pytest.raises(CheckpointException, match="is no safetensors file, or is damaged"):
+        load({"a": torch.zeros(1)}, storage_reader=HuggingFaceStorageReader(tmp_path))
+
+
+@pytest.mark.parametrize("dtype", SAFETENSORS_NAMES)
+def test_types_have_the_names_of_the_format(tmp_path: Path, dtype: torch.dtype) -> None:
+    """The format's own library reads them."""
+    save({"a": torch.ones(3).to(dtype)}, storage_writer=HuggingFaceStorageWriter(tmp_path))
+    found = load_file(tmp_path / "model-00001-of-00001.safetensors")["a"]
+    assert found.dtype is dtype and found.to(torch.float32).tolist() == [1, 1, 1]
+    blank = {"a": torch.zeros(3).to(dtype)}
+    load(blank, storage_reader=HuggingFaceStorageReader(tmp_path))
+    assert blank["a"].to(torch.float32).tolist() == [1, 1, 1]
+
+
+def test_names_of_types_that_earlier_versions_wrote(tmp_path: Path) -> None:
+    header = (
+        '{"a":{"dtype":"F8_E4M3FN","shape":[2],"data_offsets":[0,2]},'
+        '"c":{"dtype":"C128","shape":[],"data_offsets":[2,18]}}'
+    )
+    (tmp_path / "model.safetensors").write_bytes(_safetensors(header, b"\x38\x38" + bytes(16)))
+    blank = {"a": torch.zeros(2), "c": torch.tensor(1j, dtype=torch.complex128)}
+    load(blank, storage_reader=HuggingFaceStorageReader(tmp_path))
+    assert blank["a"].tolist() == [1, 1] and blank["c"].item() == 0
+    with pytest.raises(CheckpointException, match="'c' has type torch.complex128, which safetensors files do not have"):
+        save(blank, storage_writer=HuggingFaceStorageWriter(tmp_path))

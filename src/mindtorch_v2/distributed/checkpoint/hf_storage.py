@@ -7,31 +7,24 @@ the tensors' memory.
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
 
-from ..._dtype import ALL
+from ..._dtype import complex32, complex128, float8_e4m3fn, float8_e8m0fnu
 from ..._files import atomic_file
 from ..._tensor import Tensor
+from ...utils.safetensors import NAMES
 from ._entries import CheckpointException, Entry, Piece
 from .filesystem import FileSystemReader, FileSystemWriter
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
-_LETTERS = {"float": "F", "int": "I", "uint": "U", "bfloat": "BF", "complex": "C"}
 _INDEX = "model.safetensors.index.json"
 _LONGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
-
-
-def _code(name: str) -> str:
-    """The name of a dtype in such files: float32 is F32."""
-    if name.startswith("float8_"):
-        return "F8_" + name.removeprefix("float8_").upper()
-    letters = name.rstrip("0123456789")
-    return "BOOL" if name == "bool" else _LETTERS.get(letters, "") + name[len(letters) :]
-
-
-_NAMES = {_code(dtype.name): dtype.name for dtype in ALL}
+_KINDS = {name: kind for kind, name in NAMES.items()}
+# as earlier versions of this package wrote them
+_KINDS.update({"F8_E4M3FN": float8_e4m3fn, "F8_E8M0FNU": float8_e8m0fnu, "C32": complex32, "C128": complex128})
 
 
 class HuggingFaceStorageReader(FileSystemReader):
@@ -49,7 +42,7 @@ class HuggingFaceStorageReader(FileSystemReader):
         for file in files:
             try:
                 made.update(_entries_of(file))
-            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise CheckpointException(f"{str(file)!r} is no safetensors file, or is damaged ({error})") from error
         return made
 
@@ -64,9 +57,13 @@ def _entries_of(file: Path) -> dict[str, Entry]:
     for name, told in header.items():
         if name != "__metadata__":
             begin, end = told["data_offsets"]
-            shape = [int(size) for size in told["shape"]]
+            shape, kind = told["shape"], _KINDS[told["dtype"]]
+            if any(type(number) is not int or number < 0 for number in (begin, end, *shape)):
+                raise ValueError(f"{name!r} has a shape or place that is no whole number")
+            if math.prod(shape) * kind.itemsize != end - begin:
+                raise ValueError(f"{name!r} has {end - begin} bytes, which its shape {shape} does not take")
             piece = Piece(file.name, 8 + length + begin, end - begin, [0] * len(shape), shape, raw=True)
-            made[name] = Entry([name], _NAMES[told["dtype"]], shape, pieces=[piece])
+            made[name] = Entry([name], str(kind).removeprefix("torch."), shape, pieces=[piece])
     return made
 
 
@@ -96,6 +93,8 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         for name, value in tensors.items():
             if not isinstance(value, Tensor):
                 raise TypeError(f"{name!r}: safetensors files hold tensors only, got {type(value).__name__}")
+            if value.dtype not in NAMES:
+                raise TypeError(f"{name!r} has type {value.dtype}, which safetensors files do not have")
         os.makedirs(self.path, exist_ok=True)
         count = max(self.numbers.values(), default=1)
         by_file: dict[str, dict[str, Any]] = {}
@@ -116,8 +115,11 @@ def _write_file(path: str, tensors: dict[str, Any]) -> None:
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, value in tensors.items():
-        dtype = _code(str(value.dtype).removeprefix("torch."))
-        header[name] = {"dtype": dtype, "shape": list(value.shape), "data_offsets": [at, at + value.nbytes]}
+        header[name] = {
+            "dtype": NAMES[value.dtype],
+            "shape": list(value.shape),
+            "data_offsets": [at, at + value.nbytes],
+        }
         at += value.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)

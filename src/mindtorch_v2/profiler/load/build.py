@@ -8,6 +8,7 @@ from ..record.descriptions import ModuleInfo
 from ..record.enums import DeviceType
 from ..record.kinds import Flag
 from ..record.row_format import type_code
+from ..store.checks import checked_amounts
 from ..store.event_store import EventStore, MemoryTable, in_order
 from .collected import IS_DEVICE, Collected
 from .dialects import resolve_categories, with_addresses
@@ -20,7 +21,7 @@ from .threads import is_asynchronous, make_threads, parents_around_tasks, profil
 
 def build(raw: Collected) -> EventStore:
     """The store. Rows that are not inside another although they begin there, as far as the trace's resolution tells,
-    are asynchronous; all others nest by time.
+    are asynchronous; all others nest by time. ValueError where times or sizes are no profile's.
     """
     columns = {**raw.rows, "start_ns": raw.start, "end_ns": raw.end, "parent": np.full(len(raw.start), -1)}
     resolve_categories(raw, columns)
@@ -57,7 +58,7 @@ def build(raw: Collected) -> EventStore:
     modules = [ModuleInfo(0, path, "", -1) for path in raw.modules]
     strings = list(raw.strings)
     columns["kind"] = with_loading(columns["kind"], columns["name"], strings)
-    return EventStore(
+    store = EventStore(
         columns,
         strings=strings,
         inputs=raw.inputs,
@@ -69,6 +70,7 @@ def build(raw: Collected) -> EventStore:
         scratch=None if scratch is None else MemoryTable({**scratch.columns, "row": scratch_row}),
         metadata=make_metadata(raw, columns, process, use_device, len(stacks) > 0, threads),
     )
+    return checked_amounts(store)
 
 
 def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.ndarray) -> dict[str, np.ndarray]:

@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..record.descriptions import InputDescription, Metadata, ModuleInfo, Options, ThreadInfo
 
 _MAX_DEPTH = 32
 _PLAIN = frozenset({int, str, float, bool, type(None)})
 _LIMIT = 1 << 63
+_MOST = 1 << 62  # nanoseconds (146 years) or bytes: beyond lies nothing that a profile could mean, and sums overflow
+
+if TYPE_CHECKING:
+    from .event_store import EventStore
 
 
 def _is_int(value: Any) -> bool:
@@ -131,3 +137,23 @@ def _as_tuples(value: Any, depth: int) -> Any:
         real, imag = value["complex"]
         return complex(float(real), float(imag))
     return value
+
+
+def checked_amounts(store: EventStore) -> EventStore:
+    """The store; ValueError where an event ends before it begins, or where times or sizes are so large that adding
+    them up gives another number.
+    """
+    tables = (("an event", store), ("a memory record", store.memory), ("a scratch record", store.scratch))
+    for label, table in (*tables, ("a held block", store.held), ("an owned tensor", store.owned)):
+        for field in table.FIELDS:
+            column = table.columns[field.name]
+            if field.unit == "ns" and len(column) and not -_MOST < int(column.min()) <= int(column.max()) < _MOST:
+                raise ValueError(f"{label}'s {field.name} is too large")
+    if (store.end_ns < store.start_ns).any():
+        raise ValueError("an event ends before it begins")
+    if float((store.end_ns - store.start_ns).sum(dtype=np.float64)) >= _MOST:
+        raise ValueError("the events last longer than any program")
+    for table in (store.memory, store.scratch, store.held):
+        if float(np.abs(table.nbytes.astype(np.float64)).sum()) >= _MOST:
+            raise ValueError("more bytes are allocated than any machine has")
+    return store

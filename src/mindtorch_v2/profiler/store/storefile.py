@@ -20,7 +20,7 @@ import numpy as np
 from ..._files import atomic_file
 from ..record.enums import DeviceType
 from ..record.kinds import Category, Kind, Role
-from .checks import checked_inputs, checked_metadata, checked_module, checked_thread
+from .checks import checked_amounts, checked_inputs, checked_metadata, checked_module, checked_thread
 from .event_store import EventStore, HeldTable, MemoryTable, OwnedTable, ReferenceTable, StackTable, Table
 from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, OWNED_FIELDS, REFERENCE_FIELDS, STACK_FIELDS, Field
 from .files import ProfileFileError, collector_paused
@@ -265,7 +265,7 @@ class _Reader:
         problem = dangling_reference(store)
         if problem:
             raise ValueError(problem)
-        return store
+        return checked_amounts(store)
 
 
 def _narrow(column: np.ndarray, field: Field) -> np.ndarray:

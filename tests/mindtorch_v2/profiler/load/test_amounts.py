@@ -1,0 +1,46 @@
+"""Times and sizes that no profile has are refused when a file is read: sums of them would be other numbers."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from mindtorch_v2.profiler import ProfileFileError, load
+from mindtorch_v2.profiler.store import storefile
+
+from .test_hostile_files import rich, sections
+from .traces import PID, write, x
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("events.start_ns", [(1 << 63) - 1] * 3),
+        ("events.end_ns", [-1, -1, -1]),
+        ("events.end_ns", [(1 << 62) - 1] * 3),
+        ("memory.nbytes", [(1 << 62) - 1] * 2),
+        ("memory.time_ns", [-(1 << 63), 0]),
+    ],
+)
+def test_amounts_that_no_profile_has(tmp_path, column, values):
+    storefile.save(rich(), tmp_path / "p.prof")
+    _, directory, made = sections((tmp_path / "p.prof").read_bytes())
+    assert not [s for s in directory if s["name"] == column and s.get("constant")]
+    (tmp_path / "bad.prof").write_bytes(made(**{column: struct.pack(f"<{len(values)}q", *values)}))
+    with pytest.raises(ProfileFileError, match="make no sense"):
+        load(tmp_path / "bad.prof")
+
+
+def test_amounts_that_no_trace_has(tmp_path):
+    long = [x("cpu_op", "aten::a", 0.0, 4e15, tid=i + 1) for i in range(4)]
+    large = [
+        {"ph": "i", "name": "[memory]", "pid": PID, "tid": 1, "ts": i, "args": {"Addr": i, "Bytes": 1 << 61}}
+        for i in range(5)
+    ]
+    for event in large:
+        event["args"]["Device Type"] = 0
+    assert load(write(tmp_path / "t.json", long[:1])).events()[0].cpu_time_total == 4e15
+    for events in (long, [x("cpu_op", "aten::a", 0.0, 9.0, tid=1), *large]):
+        with pytest.raises(ProfileFileError, match="numbers that make no sense"):
+            load(write(tmp_path / "t.json", events))
