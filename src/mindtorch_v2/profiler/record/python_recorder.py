@@ -272,7 +272,7 @@ class Recorder(RecordedThreads):
             self.stray_memory += (self.now(), block, address, -nbytes, device, -1)
 
     def _has_room_for_memory(self, buffer: ThreadBuffer) -> bool:
-        """Whether one more record of memory is kept. Makes room where the newest are kept, else counts it as dropped."""
+        """Whether one more record of memory is kept. Makes room where the newest are kept, or counts a dropped one."""
         if not self.watches_memory:
             return False
         if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
