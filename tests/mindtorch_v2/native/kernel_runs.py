@@ -71,6 +71,7 @@ HELPERS: dict[str, Any] = {
     "take_rows": indexing._take_rows,
     "normal_blocks": generator_normal._normal_blocks,
     "uniforms": generator_engine.uniforms,
+    "wide_uniforms": generator_engine.wide_uniforms,
     "convert": _quiet.converted,
     "convert_into": _quiet.convert_into,
 }

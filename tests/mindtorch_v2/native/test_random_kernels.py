@@ -23,6 +23,15 @@ def test_uniform_numbers() -> None:
         assert made.dtype == np.float32 and np.array_equal(made, want) and made.min() >= 0 and made.max() < 1
 
 
+def test_wide_uniform_numbers() -> None:
+    edges = np.array([0, 0, 0, 1, 0x1FFFFF, 0xFFFFFFFF, 0x200000, 0, 0xFFFFFFFF, 0xFFFFFFFF], np.uint32)
+    for words in (WORDS, edges, WORDS[1:19], WORDS[::2], WORDS[:0]):
+        made, want = _both(generator_engine.wide_uniforms, words)
+        assert made.dtype == np.float64 and np.array_equal(made, want)
+        assert made.size == words.size // 2 and all((made >= 0) & (made < 1))
+    assert generator_engine.wide_uniforms(edges).tolist() == [0, 2.0**-53, 1 - 2.0**-53, 0, 1 - 2.0**-53]
+
+
 @pytest.mark.parametrize("mean,std", [(0.0, 1.0), (0.5, 0.125), (-3.0, 0.0)])
 def test_normal_numbers(mean: float, std: float) -> None:
     edges = np.resize(np.array([0, 1, 0x800000, 0xFFFFFF, 0x4AFB0D, 0x200000, 0x600000], np.uint32), 16 * 7 * 16)

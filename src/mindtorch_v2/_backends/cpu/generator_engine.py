@@ -63,6 +63,17 @@ def uniforms(words: NDArray[np.uint32]) -> NDArray[np.float32]:
     return out
 
 
+@accelerated("wide_uniforms")
+def wide_uniforms(words: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Uniform float64 in [0, 1) from the low 53 bits of pairs of words, of which the first is the high half."""
+    bits = words[0::2] & _LOW_21
+    bits <<= _SHIFT_32
+    bits |= words[1::2]
+    out = bits.view(np.int64).astype(np.float64)
+    out *= _TWO_M53
+    return out
+
+
 class GeneratorEngine:
     """MT19937 with PyTorch's seeding, word order and saved-state layout.
 
@@ -209,13 +220,7 @@ class GeneratorEngine:
 
     def unit64(self, count: int) -> NDArray[np.float64]:
         """Uniform float64 in [0, 1): the low 53 bits of one 64-bit word each."""
-        raw = self.words(2 * count)
-        bits = raw[0::2] & _LOW_21
-        bits <<= _SHIFT_32
-        bits |= raw[1::2]
-        out = bits.view(np.int64).astype(np.float64)
-        out *= _TWO_M53
-        return out
+        return wide_uniforms(self.words(2 * count))
 
 
 def fill_in_pieces(shape: Any, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
@@ -226,9 +231,12 @@ def fill_in_pieces(shape: Any, store: np.dtype[Any], make: Callable[[int], NDArr
     the stored type.  Short results are handed back as ``make`` returned them.
     """
     count = count_of(shape)
-    given = isinstance(shape, np.ndarray)
-    if count <= CHUNK and not given:
-        return make(count).reshape(shape)
+    given = shape.__class__ is np.ndarray or isinstance(shape, np.ndarray)
+    if count <= CHUNK:
+        if not given:
+            return make(count).reshape(shape)
+        shape.reshape(-1)[...] = make(count)
+        return shape
     out = shape.reshape(-1) if given else np.empty(count, dtype=store)
     for start in range(0, count, CHUNK):
         stop = min(start + CHUNK, count)

@@ -9,7 +9,7 @@
 
 typedef struct {
     const uint32_t *words;
-    float *out;
+    void *out;
     float mean, std;
     bool plain;
 } Draw;
@@ -29,7 +29,9 @@ static bool is_fused(void)
 #endif
 }
 
-static PyObject *draw(PyObject *words, loop_function loop, Draw job, Py_ssize_t block, double cost)
+/* Numbers of a type, one for every `each` words. */
+static PyObject *draw(PyObject *words, loop_function loop, Draw job, char type, Py_ssize_t each, Py_ssize_t block,
+                      double cost)
 {
     Arrays all = {.count = 0};
     Array given, out;
@@ -40,10 +42,11 @@ static PyObject *draw(PyObject *words, loop_function loop, Draw job, Py_ssize_t 
     array_open(&all, &given, words, false);
     if (!all.failed && given.itemsize == 4 && given.contiguous && given.ndim == 1 && given.size > 0
         && given.size % block == 0) {
-        result = array_new(&all, &out, 1, given.shape, 'f', false);
+        Py_ssize_t size = given.size / each;
+        result = array_new(&all, &out, 1, &size, type, false);
         if (result != NULL) {
             job.words = (const uint32_t *)given.data;
-            job.out = (float *)out.data;
+            job.out = out.data;
             run_loop(loop, &job, given.size / block, cost * (double)block);
         }
     }
@@ -59,18 +62,26 @@ static PyObject *normal_blocks(PyObject *const *args, Py_ssize_t count)
     if (!is_fused() || !as_double(args[1], &mean) || !as_double(args[2], &std))
         return DECLINED;
     Draw job = {.mean = (float)mean, .std = (float)std, .plain = mean == 0 && std == 1};
-    return draw(args[0], PICK_MACHINE(normal_blocks_f), job, BLOCK, 2);
+    return draw(args[0], PICK_MACHINE(normal_blocks_f), job, 'f', 1, BLOCK, 2);
 }
 
 /* uniforms(words): float32 in [0, 1) */
 static PyObject *uniforms(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
-    return draw(args[0], PICK_MACHINE(uniforms_f), (Draw){.plain = true}, 1, 0.2);
+    return draw(args[0], PICK_MACHINE(uniforms_f), (Draw){.plain = true}, 'f', 1, 1, 0.2);
+}
+
+/* wide_uniforms(words): float64 in [0, 1), from pairs of words */
+static PyObject *wide_uniforms(PyObject *const *args, Py_ssize_t count)
+{
+    (void)count;
+    return draw(args[0], PICK_MACHINE(uniforms_d), (Draw){.plain = true}, 'd', 2, 2, 0.3);
 }
 
 const KernelEntry RANDOM_KERNELS[] = {
     {"normal_blocks", normal_blocks, 3},
     {"uniforms", uniforms, 1},
+    {"wide_uniforms", wide_uniforms, 1},
     {NULL, NULL, 0},
 };
