@@ -176,9 +176,8 @@ def _with_memory(choice: _Choice, function: Any) -> tuple[Any, Any]:
 def _function(choice: _Choice) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         target = choice.choose(args, kwargs)
-        classes = tuple(map(type, args))
-        if not kwargs and list not in classes and tuple not in classes:  # what a list holds decides, too
-            remember(classes, target)
+        if not kwargs:
+            remember(tuple([_key(a) for a in args]), target)
         if choice.form == "function" and "self" in kwargs:
             kwargs["input"] = kwargs.pop("self")
         return target(*args, **kwargs)

@@ -12,9 +12,9 @@ from ... import _dtype as dt
 from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
-from ..._keys import CPU
+from ..._keys import CPU, DEVICES
 from ..._ops.creation_sizes import counted_sizes
-from ..._tensor import contiguous_format, wrap
+from ..._tensor import contiguous_format, preserve_format, wrap
 from ..generators import stream_of
 
 _SELU_LIMIT = 1.7580993408473766  # minus this is what alpha dropout puts in place of a dropped value
@@ -22,6 +22,17 @@ _SELU_LIMIT = 1.7580993408473766  # minus this is what alpha dropout puts in pla
 
 def _draws_directly(device: Any) -> bool:
     return _observer.active is None and device.type == "cpu"
+
+
+def _is_drawn_alike(self: Any, device: Any, memory_format: Any) -> bool:
+    """Whether numbers that fill a tensor like `self` may be drawn directly: it is row-major and on the CPU."""
+    return (
+        _observer.active is None
+        and device is None
+        and self._keys & DEVICES == CPU
+        and (memory_format is None or memory_format is preserve_format)
+        and self._array.flags.c_contiguous
+    )
 
 
 def _cast_draws(numbers: Any, kind: dt.dtype) -> Any:
@@ -90,6 +101,9 @@ def randint(
 def rand_like(
     self: Any, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Any:
+    kind = dtype or self.dtype
+    if _is_drawn_alike(self, device, memory_format):
+        return _cast_draws(stream_of(generator).uniform(self._array.shape, kind.np), kind)
     made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
     return aten.uniform_(made, 0.0, 1.0, generator=generator)
 
@@ -98,6 +112,9 @@ def rand_like(
 def randn_like(
     self: Any, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Any:
+    kind = dtype or self.dtype
+    if _is_drawn_alike(self, device, memory_format):
+        return _cast_draws(stream_of(generator).normal(self._array.shape, kind.np), kind)
     made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
     return aten.normal_(made, 0.0, 1.0, generator=generator)
 
@@ -134,6 +151,8 @@ def randint_like(
 
 @composite("bernoulli")
 def bernoulli(self: Any, generator: Any) -> Any:
+    if _observer.active is None and self._keys & DEVICES == CPU:
+        return _cast_draws(stream_of(generator).bernoulli_array(self._array, self._array.dtype), self.dtype)
     return aten.bernoulli_(aten.empty_like(self, memory_format=contiguous_format), self, generator=generator)
 
 

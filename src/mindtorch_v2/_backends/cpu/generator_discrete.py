@@ -242,14 +242,14 @@ def bernoulli_array(engine: GeneratorEngine, p_array: Array, dtype: Any = np.flo
     given = kind_of(p_array.dtype)
     if not is_floating(given):
         raise not_implemented("bernoulli_tensor_cpu_p_", given)
-    if not bool(((p_array >= 0) & (p_array <= 1)).all()):
+    if p_array.size and not (np.minimum.reduce(p_array, None) >= 0 and np.maximum.reduce(p_array, None) <= 1):
         raise RuntimeError(_P_RANGE)
     if given.digits == 53:
         hits = engine.unit64(p_array.size).reshape(p_array.shape) < p_array
     else:
         narrow = p_array.astype(np.float32, copy=False)
         hits = engine.unit32(p_array.size).reshape(p_array.shape) < narrow
-    return np.ascontiguousarray(hits.astype(kind.store, copy=False))
+    return np.asarray(hits.astype(kind.store, copy=False), order="C")
 
 
 def _search(cumulative: Array, draws: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -234,13 +234,31 @@ def serial_normals(engine: GeneratorEngine, count: int) -> F64:
 
 
 def _pairs_small(uniforms: F64) -> F64:
+    return np.array(_pair_list(uniforms), dtype=np.float64)
+
+
+def _pair_list(uniforms: F64) -> list[float]:
     # The C library's functions through `math`: faster than numpy for a few
     # values and the very functions PyTorch calls.
-    flat = uniforms.tolist()
     values: list[float] = []
-    for first, second in zip(flat[0::2], flat[1::2]):
-        values.extend(_pair(first, second))
-    return np.array(values, dtype=np.float64)
+    flat = iter(uniforms.tolist())
+    for first in flat:
+        values.extend(_pair(first, next(flat)))
+    return values
+
+
+def _few(engine: GeneratorEngine, count: int, std: float, zero: float, store: np.dtype[Any]) -> Array:
+    """``serial_normals`` times ``std`` plus ``zero``, for a few values: through a list, as arrays so short take longer
+    to make than to fill."""
+    left = engine.next_normal
+    values = [] if left is None else [left]
+    engine.next_normal = None
+    pairs = (count - len(values) + 1) // 2
+    if pairs:
+        values += _pair_list(engine.unit64(2 * pairs))
+    if len(values) > count:
+        engine.next_normal = values.pop()
+    return np.array([value * std + zero for value in values], store)
 
 
 def normal(
@@ -269,7 +287,11 @@ def normal(
     if count_of(shape) >= _BLOCK and contiguous:
         return _fill(engine, shape, kind, mean, std)
 
+    few = mean == 0.0 and kind.digits >= 24 and std < 1e30  # beyond, float32 may overflow
+
     def piece(size: int) -> Array:
+        if few and 0 < size < _BLOCK:
+            return _few(engine, size, std, mean, kind.store)
         return cast(fma64(serial_normals(engine, size), std, mean), kind)
 
     return fill_in_pieces(shape, kind.store, piece)

@@ -12,6 +12,7 @@ enum { MOST_CHOICES = 24, MOST_CLASSES = 5 };
 typedef struct {
     Py_ssize_t count;
     PyTypeObject *class[MOST_CLASSES]; /* held */
+    PyTypeObject *first[MOST_CLASSES]; /* of what a list or tuple begins with, held; NULL where it is empty */
     PyObject *target;
 } Choice;
 
@@ -23,12 +24,20 @@ typedef struct {
     int count;
 } Overloads;
 
+/* The class of what a list or tuple begins with; NULL for an empty one and for everything else. */
+static PyTypeObject *first_class(PyObject *object)
+{
+    if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object))
+        return NULL;
+    return PySequence_Fast_GET_SIZE(object) ? Py_TYPE(PySequence_Fast_GET_ITEM(object, 0)) : NULL;
+}
+
 static bool is_chosen(const Choice *choice, PyObject *const *args, Py_ssize_t count)
 {
     if (choice->count != count)
         return false;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (Py_TYPE(args[i]) != choice->class[i])
+        if (Py_TYPE(args[i]) != choice->class[i] || first_class(args[i]) != choice->first[i])
             return false;
     return true;
 }
@@ -45,8 +54,8 @@ static PyObject *overloads_call(PyObject *self, PyObject *const *args, size_t fl
 
 static PyObject *remember(PyObject *self, PyObject *args)
 {
-    /* remember(classes, target): which overload calls by position with arguments of these classes go to. Beyond some,
-     * nothing is kept. */
+    /* remember(classes, target): which overload calls by position with arguments of these classes go to. The class of a
+     * list or tuple is a pair: its own, and that of what it begins with or None. Beyond some, nothing is kept. */
     Overloads *overloads = (Overloads *)self;
     PyObject *classes, *target;
     if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &classes, &target))
@@ -56,12 +65,20 @@ static PyObject *remember(PyObject *self, PyObject *args)
         Py_RETURN_NONE;
     Choice *choice = &overloads->choices[overloads->count];
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (!PyType_Check(PyTuple_GET_ITEM(classes, i)))
+        PyObject *class = PyTuple_GET_ITEM(classes, i), *first = Py_None;
+        if (PyTuple_CheckExact(class) && PyTuple_GET_SIZE(class) == 2) {
+            first = PyTuple_GET_ITEM(class, 1);
+            class = PyTuple_GET_ITEM(class, 0);
+        }
+        if (!PyType_Check(class) || (first != Py_None && !PyType_Check(first)))
             return PyErr_Format(PyExc_TypeError, "expected classes, got %R", PyTuple_GET_ITEM(classes, i));
-        choice->class[i] = (PyTypeObject *)PyTuple_GET_ITEM(classes, i);
+        choice->class[i] = (PyTypeObject *)class;
+        choice->first[i] = first == Py_None ? NULL : (PyTypeObject *)first;
     }
-    for (Py_ssize_t i = 0; i < count; i++)
+    for (Py_ssize_t i = 0; i < count; i++) {
         Py_INCREF(choice->class[i]);
+        Py_XINCREF(choice->first[i]);
+    }
     choice->count = count;
     choice->target = held(target);
     overloads->count++;
@@ -87,8 +104,10 @@ static void overloads_dealloc(Overloads *self)
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->function);
     for (int i = 0; i < self->count; i++) {
-        for (Py_ssize_t k = 0; k < self->choices[i].count; k++)
+        for (Py_ssize_t k = 0; k < self->choices[i].count; k++) {
             Py_DECREF(self->choices[i].class[k]);
+            Py_XDECREF(self->choices[i].first[k]);
+        }
         Py_DECREF(self->choices[i].target);
     }
     Py_TYPE(self)->tp_free(self);
