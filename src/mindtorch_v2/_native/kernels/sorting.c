@@ -14,8 +14,8 @@ typedef struct {
     const char *rows;
     char *values;
     int64_t *indices;
-    char *scratch; /* two arrays of entries for each thread */
-    Py_ssize_t length, itemsize;
+    double *scratch; /* of each thread: two arrays of entries, or of words where a row is sorted as those */
+    Py_ssize_t length, itemsize, slot_size;
     char type;
     bool falling;
 } Sorting;
@@ -120,7 +120,7 @@ static void sort_rows(const void *argument, Py_ssize_t begin, Py_ssize_t end)
     const Sorting *job = argument;
     Py_ssize_t n = job->length;
     bool narrow = job->itemsize == 4;
-    Entry *entries = (Entry *)job->scratch + thread_slot() * 2 * n;
+    Entry *entries = (Entry *)(job->scratch + thread_slot() * job->slot_size);
     for (Py_ssize_t r = begin; r < end; r++) {
         const char *row = job->rows + r * n * job->itemsize;
         uint64_t flip = !job->falling ? 0 : narrow ? UINT32_MAX : UINT64_MAX;
@@ -166,11 +166,15 @@ static PyObject *sort_lines(PyObject *const *args, Py_ssize_t count)
                        .itemsize = rows.itemsize,
                        .type = rows.type,
                        .falling = args[1] == Py_True};
-        Py_ssize_t size = thread_slots() * 4 * job.length; /* an entry is two doubles */
+        Py_ssize_t row_count = rows.size / job.length;
+        bool as_words = job.itemsize == 4 && job.length > SHORT_ROW;
+        job.slot_size = (as_words ? 2 : 4) * job.length; /* an entry is two doubles, a word one */
+        /* one row is sorted by the thread that brings it */
+        Py_ssize_t size = (row_count == 1 ? 1 : thread_slots()) * job.slot_size;
         PyObject *memory = array_new(&all, &scratch, 1, &size, 'd', false);
         if (memory != NULL) {
-            job.scratch = scratch.data;
-            run_loop(sort_rows, &job, rows.size / job.length, 15.0 * (double)job.length);
+            job.scratch = (double *)scratch.data;
+            run_loop(sort_rows, &job, row_count, 15.0 * (double)job.length);
             Py_DECREF(memory); /* `all` keeps its buffer until it is closed */
         }
         result = memory == NULL ? NULL : Py_NewRef(Py_True);

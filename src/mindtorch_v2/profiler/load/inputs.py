@@ -60,7 +60,7 @@ class InputTable(InputTexts):
         )
         texts = _as_list(args.pop(_VALUES, None))
         values = tuple([_value(text, i, types) if is_operator else _scope_text(text) for i, text in enumerate(texts)])
-        length = max(len(types), len(shapes), len(values)) if shapes else 0
+        length = max(len(types), len(shapes), len(strides), len(values)) if shapes else 0
         return InputDescription(
             _pad(shapes, length, ()),
             _pad(strides, length, ()),

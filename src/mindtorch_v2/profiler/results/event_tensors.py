@@ -45,7 +45,8 @@ class EventTensors:
         if described is None or not self.store.metadata.options.describes_inputs:
             return []
         given = self._given(row)
-        return [self._argument(described, i, given.get(i, [])) for i in range(len(described.types))]
+        # a foreign trace may name types of arguments without their shapes
+        return [self._argument(described, i, given.get(i, [])) for i in range(len(described.shapes))]
 
     def _given(self, row: int) -> dict[int, list[int]]:
         """The references of an event by argument."""

@@ -113,6 +113,25 @@ def test_what_is_not_said_is_filled_in(tmp_path: Path, reader: str, missing: str
         assert "Input Strides" not in args["aten::f"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"Input_type": ["float", "float"]},
+        {"Input_type": ["float"], "Input_Strides": [[1], [1]], "Input_Dims": [[3]]},
+        {"Input_Dims": [[3]], "Concrete_Inputs": ["", "1", "2"]},
+    ],
+)
+def test_lists_of_different_lengths_can_be_used_and_saved(tmp_path: Path, reader: str, given: dict[str, Any]) -> None:
+    """Foreign traces say of some arguments more than of others."""
+    events = [x("cpu_op", "aten::f", 0, 9, **given), x("cpu_op", "aten::g", 20, 9, **WHOLE)]
+    profile = loaded(tmp_path, events)
+    profile.memory_profile()
+    told = profile.event_tree.roots[0].extra_fields.inputs
+    assert len(told) == len(profile.store.inputs_of(0).shapes)
+    profile.save(tmp_path / "t.prof")
+    assert load(tmp_path / "t.prof").store == profile.store
+
+
 def test_a_stream_among_the_arguments_is_written_once(tmp_path: Path, reader: str) -> None:
     event = x("kernel", "k", 1, 3, device=0, stream=7)
     event["tid"] = -1

@@ -13,6 +13,7 @@ import pytest
 import mindtorch_v2 as torch
 import mindtorch_v2.nn.functional as F
 from mindtorch_v2 import _observer
+from mindtorch_v2._native import native_module
 from mindtorch_v2._ops.table import find
 from mindtorch_v2.profiler import profile
 from mindtorch_v2.profiler.analysis.memory import Blocks, changes, find_blocks, running_totals
@@ -245,3 +246,23 @@ def test_a_warning_about_the_shape_of_out_names_the_line():
                 torch.add(torch.ones(3), 1, out=torch.empty(2))
         (warning,) = caught
         assert warning.filename == __file__ and "was resized since it had shape [2]" in str(warning.message)
+
+
+@pytest.mark.skipif(native_module("_kernels") is None, reason="needs the native core")
+@pytest.mark.parametrize(
+    ("dtype", "per_element"), [(torch.float32, 16), (torch.int32, 16), (torch.float64, 32), (torch.int64, 32)]
+)
+def test_sorting_one_row_takes_the_memory_of_one_thread(dtype, per_element):
+    """Two arrays of words (key and index in one) for types of four bytes, of entries for others; and it is in order."""
+    count = 100_000
+    x = (torch.randperm(count) // 3).to(dtype)
+    with profile(profile_memory=True):
+        torch.sort(x)
+    with profile(profile_memory=True) as prof:
+        values, order = torch.sort(x, stable=True)
+    assert prof.profiler.store.scratch.nbytes.tolist() == [per_element * count, -per_element * count]
+    assert np.array_equal(order.numpy(), np.argsort(x.numpy(), kind="stable")) and torch.equal(values, x[order])
+    rows = x[:99_000].reshape(9, -1)
+    falling = torch.sort(rows, stable=True, descending=True)
+    assert np.array_equal(falling.indices.numpy(), np.argsort(-rows.numpy(), kind="stable"))
+    assert torch.equal(falling.values, rows.gather(1, falling.indices))
