@@ -17,8 +17,6 @@ from .linalg import FUNCTIONS as _LINALG
 from .reduction import FUNCTIONS as _REDUCTIONS
 from .spectral import stft as _stft
 
-stft = overridable(_stft)
-
 __all__ = [
     "stft",
     "cdist",
@@ -46,8 +44,8 @@ __all__ = [
 
 
 # Classes and modes are asked before these functions, as before operators. No operator is called unique.
-unique = overridable(_REDUCTIONS["unique"])
-unique.__module__ = __name__
+unique, stft = overridable(_REDUCTIONS["unique"]), overridable(_stft)
+unique.__module__ = stft.__module__ = __name__
 globals().update({name: getattr(public, name) for name in (*_LINALG, *_REDUCTIONS) if name in fronts})
 
 

@@ -21,6 +21,7 @@ import time
 import uuid
 from collections.abc import Sequence
 
+from .. import _accelerators
 from . import _clock, _failures, _logs, _status, _supervisor
 from ._mpi import HOW_TO_INSTALL, is_installed
 
@@ -87,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _processes(text: str, parser: argparse.ArgumentParser) -> int:
-    if text in ("auto", "gpu", "xpu", "npu"):
+    if text in ("auto", "gpu", "xpu") or (text.isidentifier() and _accelerators.knows(text)):
         from .. import accelerator
 
         if count := accelerator.device_count():
