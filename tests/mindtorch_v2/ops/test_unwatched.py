@@ -74,3 +74,59 @@ def test_numbers_left_over_from_a_pair() -> None:
     torch.manual_seed(1)
     parts = [torch.randn(n, dtype=torch.float64) for n in (1, 1, 3, 4, 2, 1)]
     assert np.array_equal(torch.cat(parts).numpy(), whole.numpy())
+
+
+def test_one_hot() -> None:
+    for classes in (torch.tensor([2, 0, 1, 2]), torch.tensor(3), torch.tensor([[0], [4]]), torch.arange(6)[::2]):
+        _same(lambda classes=classes: torch.nn.functional.one_hot(classes))
+        _same(lambda classes=classes: torch.nn.functional.one_hot(classes, 7))
+    for wrong, count, words in (
+        ([1, -1], 3, "non-negative"),
+        ([1, 3], 3, "smaller than num_classes"),
+        ([1], 0, "small"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            torch.nn.functional.one_hot(torch.tensor(wrong), count)
+
+
+@pytest.mark.parametrize("dtype", [*_TYPES, torch.int64, torch.bool], ids=str)
+def test_pad(dtype: torch.dtype) -> None:
+    image = torch.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5).to(dtype)
+    for source in (image, image.to(memory_format=torch.channels_last), image[:, :, ::2].transpose(2, 3), image[:0]):
+        for pad in ((1, 2), (0, 3, 1, 0), (-1, 2, 1, -2), (0, 0), (-1, -1), (0, 0, 0, 0, 2, 1), (3, -2)):
+            _same(lambda source=source, pad=pad: torch.nn.functional.pad(source, pad))
+            _same(lambda source=source, pad=pad: torch.nn.functional.pad(source, pad, value=1))
+    assert torch.nn.functional.pad(torch.tensor([1, 2]), (1, -1), value=9).tolist() == [9, 1]
+
+
+def test_pad_in_a_graph() -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    made = torch.nn.functional.pad(x, (1, -1, 0, 1), value=5.0)
+    assert made.tolist() == [[5, 1, 1], [5, 1, 1], [5, 5, 5]] and made._version == 0
+    made.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[1, 1, 0], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "i4", "f2"])
+def test_topk_of_short_rows(dtype: str) -> None:
+    """Of equal values the first ones come first, and NaN is greater than every number."""
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 7, 17, 48):
+        rows = rng.integers(-4, 5, (6, n)).astype(dtype)
+        if rows.dtype.kind == "f":
+            rows[0], rows[1, ::3], rows[2, ::2], rows[3, :2] = np.nan, np.nan, -np.inf, np.inf
+            rows[4][rows[4] == 0] = -0.0
+        for k in {1, min(3, n), min(16, n), n}:
+            for largest in (True, False):
+                keys = np.where(np.isnan(rows), np.inf, np.clip(rows.astype("f8"), -1e300, 1e300))
+                order = np.argsort(-keys if largest else keys, axis=1, kind="stable")[:, :k]
+                for view, dim in (
+                    (torch.tensor(rows), 1),
+                    (torch.tensor(rows.T.copy()), 0),
+                    (torch.tensor(rows.T).t(), 1),
+                ):
+                    values, found = view.topk(k, dim, largest)
+                    want = order if dim == 1 else order.T
+                    assert found.tolist() == want.tolist()
+                    assert np.array_equal(values.numpy(), np.take_along_axis(view.numpy(), want, dim), equal_nan=True)
+                    assert values.is_contiguous() and found.is_contiguous()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import _dtype as dt
 from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
-from ..._keys import CPU
+from ..._keys import CPU, DEVICES
 from ..._ops.indexing import check_mask
 from ..._shape import broadcast_shapes, normalize_dim
+from ..._tensor import wrap
 from .leaf import run_index, run_leaf
 
 _MASKS = (dt.bool_, dt.uint8)
@@ -151,6 +154,19 @@ def isin_number(elements: Any, test_element: Any, assume_unique: bool, invert: b
     return aten.ne(elements, test_element) if invert else aten.eq(elements, test_element)
 
 
+def _one_hot(classes: np.ndarray, count: int) -> np.ndarray:
+    """The rows of one_hot at once, for indices of which there is at least one."""
+    if np.minimum.reduce(classes, None) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    top = int(np.maximum.reduce(classes, None))
+    if count != -1 and top >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    columns = top + 1 if count == -1 else count
+    out = np.zeros((*classes.shape, columns), np.int64)
+    out.reshape(-1)[np.arange(0, out.size, columns) + classes.reshape(-1)] = 1
+    return out
+
+
 @composite("one_hot")
 def one_hot(self: Any, num_classes: int) -> Any:
     if self.dtype is not dt.int64:
@@ -159,6 +175,8 @@ def one_hot(self: Any, num_classes: int) -> Any:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return aten.zeros((*self.shape, num_classes), dtype=dt.int64, device=self.device)
+    if _observer.active is None and self._keys & DEVICES == CPU:
+        return wrap(_one_hot(self._array, num_classes), dt.int64)
     top = -1
     if num_classes == -1 or not self.is_meta:  # values that do not exist cannot be wrong
         low, high = aten.aminmax(self)

@@ -16,6 +16,8 @@ from .unsupported import type_word
 
 _ROUNDS = 16  # for so few results, taking the best again and again is faster than sorting
 
+_SHORT, _FEW = 48, 4096  # rows of so few elements are sorted at once, if they are few altogether
+
 
 def _laid_out_like(a: np.ndarray, values: np.ndarray) -> np.ndarray:
     """`values` with the memory order of `a`."""
@@ -110,6 +112,11 @@ def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tup
     if k == 0 or lines.size == 0:
         shape = (*self.shape[:axis], k, *self.shape[axis + 1 :])
         return np.empty(shape, self.dtype), np.empty(shape, np.int64)
+    if lines.shape[-1] <= _SHORT and lines.size <= _FEW and lines.dtype.kind in "fiu":
+        lines = np.ascontiguousarray(lines)
+        values, order = np.empty(lines.shape, lines.dtype), np.empty(lines.shape, np.int64)
+        _sort_lines(lines, largest, values, order)
+        return from_last(values[..., :k].copy(), axis), from_last(order[..., :k].copy(), axis)
     found = _select(lines, k, largest)
     return from_last(take_from(lines, found), axis), from_last(found, axis)
 
