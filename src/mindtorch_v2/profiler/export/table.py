@@ -111,13 +111,20 @@ def _name_columns(summary: Summary, limit: int | None) -> list[Column]:
     return columns
 
 
+def _share(time_us: float, total_time_us: float) -> str:
+    """A part in percent. In a file whose events lie outside of their parents, as `validate` reports, parts of nothing
+    may be something: they have no share.
+    """
+    return _format_time_share(time_us if total_time_us else 0.0, total_time_us)
+
+
 def _time_columns(summary: Summary, unit: str | None) -> list[Column]:
     def self_share(row: Row) -> str:
-        row.self_cpu_percent = _format_time_share(row.self_cpu_time_total, summary.self_cpu_us)
+        row.self_cpu_percent = _share(row.self_cpu_time_total, summary.self_cpu_us)
         return row.self_cpu_percent
 
     def total_share(row: Row) -> str:
-        row.total_cpu_percent = "0" if row.is_async else _format_time_share(row.covered_us, summary.self_cpu_us)
+        row.total_cpu_percent = "0" if row.is_async else _share(row.covered_us, summary.self_cpu_us)
         return row.total_cpu_percent
 
     def device_share(row: Row) -> str:

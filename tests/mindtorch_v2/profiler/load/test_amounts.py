@@ -44,3 +44,14 @@ def test_amounts_that_no_trace_has(tmp_path):
     for events in (long, [x("cpu_op", "aten::a", 0.0, 9.0, tid=1), *large]):
         with pytest.raises(ProfileFileError, match="numbers that make no sense"):
             load(write(tmp_path / "t.json", events))
+
+
+def test_a_table_of_events_outside_of_their_parents(tmp_path):
+    """`validate` reports them. Their self times sum to nothing here, of which no row has a share."""
+    storefile.save(rich(), tmp_path / "p.prof")
+    _, _, made = sections((tmp_path / "p.prof").read_bytes())
+    (tmp_path / "bad.prof").write_bytes(made(**{"events.end_ns": struct.pack("<3q", 0, 50_000, 70_000)}))
+    profile = load(tmp_path / "bad.prof")
+    assert [finding.check for finding in profile.validate()] == ["nesting"]
+    (row,) = [line.split() for line in profile.table().splitlines() if line.lstrip().startswith("aten::mm")]
+    assert row[1:3] == ["NaN", "-50.000us"]
