@@ -130,3 +130,18 @@ def test_topk_of_short_rows(dtype: str) -> None:
                     assert found.tolist() == want.tolist()
                     assert np.array_equal(values.numpy(), np.take_along_axis(view.numpy(), want, dim), equal_nan=True)
                     assert values.is_contiguous() and found.is_contiguous()
+
+
+def test_einsum_keeps_what_it_found_out_by_equation_and_shapes() -> None:
+    """Calls of one equation with other shapes, which change what is summed early, each twice."""
+    for _ in range(2):
+        for m, n, k in ((2, 3, 4), (1, 3, 4), (2, 1, 4), (2, 3, 1), (0, 3, 4), (2, 0, 4)):
+            a, b = np.arange(m * n).reshape(m, n), np.arange(n * k).reshape(n, k) - 2
+            for equation in ("ij,jk->ik", "ij,jk->ki", "ij,jk", "ij,jk->i", "ij,jk->", "...j,jk->...k"):
+                made = torch.einsum(equation, torch.tensor(a), torch.tensor(b))
+                assert made.tolist() == np.einsum(equation, a, b).tolist()
+        one = torch.einsum("ij,jk->ik", torch.tensor([[2], [3]]), torch.tensor([[1], [10], [100]]))
+        assert one.tolist() == [[222], [333]]  # a size of 1 is spread
+        with pytest.raises(RuntimeError, match="does not broadcast"):
+            torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(4, 5))
+        assert torch.einsum("iij->ij", torch.arange(8).view(2, 2, 2)).tolist() == [[0, 1], [6, 7]]

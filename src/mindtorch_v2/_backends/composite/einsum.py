@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 
+Shape = tuple[int, ...]
 ELLIPSIS = "..."
 
 
@@ -87,8 +88,8 @@ def _spread(labels: Sequence[str], covered: int, total: int) -> list[str]:
     return out
 
 
-def _diagonals(operand: Any, labels: list[str]) -> tuple[Any, list[str]]:
-    """Repeated labels of one operand become one: its diagonal."""
+def _diagonals(operand: Any, labels: list[str]) -> Any:
+    """The operand with repeated labels as one: its diagonal."""
     seen: list[str] = []
     for label in labels:
         if label not in seen:
@@ -96,14 +97,14 @@ def _diagonals(operand: Any, labels: list[str]) -> tuple[Any, list[str]]:
             continue
         first, second = seen.index(label), len(seen)
         operand = aten.movedim(aten.diagonal(operand, 0, first, second), -1, first)
-    return operand, seen
+    return operand
 
 
-def _check_sizes(tensors: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
+def _check_sizes(shapes: Sequence[Shape], labels: Sequence[Sequence[str]]) -> None:
     known: dict[str, int] = {}
-    for i, (t, names) in enumerate(zip(tensors, labels)):
+    for i, (shape, names) in enumerate(zip(shapes, labels)):
         mine: dict[str, int] = {}
-        for label, n in zip(names, t.shape):
+        for label, n in zip(names, shape):
             if label in mine and mine[label] != n:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
@@ -119,42 +120,56 @@ def _check_sizes(tensors: Sequence[Any], labels: Sequence[Sequence[str]]) -> Non
             known[label] = max(n, known.get(label, 1)) if n else n
 
 
-def _labels_of(parsed: _Equation, tensors: Sequence[Any]) -> tuple[list[list[str]], int]:
+def _labels_of(parsed: _Equation, shapes: Sequence[Shape]) -> tuple[list[list[str]], int]:
     """One name per dimension of each operand, and how many dimensions the widest ellipsis covers."""
     covered = []
-    for i, (names, t) in enumerate(zip(parsed.operands, tensors)):
-        rest = t.dim() - len(names) + (ELLIPSIS in names)
+    for i, (names, shape) in enumerate(zip(parsed.operands, shapes)):
+        rest = len(shape) - len(names) + (ELLIPSIS in names)
         if (ELLIPSIS not in names and rest != 0) or rest < 0:
             more = "" if ELLIPSIS in names else " and no ellipsis was given"
             verb = "is more than" if ELLIPSIS in names else "does not match"
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(names) - (ELLIPSIS in names)}) {verb} "
-                f"the number of dimensions ({t.dim()}) for operand {i}{more}"
+                f"the number of dimensions ({len(shape)}) for operand {i}{more}"
             )
         covered.append(rest if ELLIPSIS in names else 0)
     widest = max(covered, default=0)
     return [_spread(names, c, widest) for names, c in zip(parsed.operands, covered)], widest
 
 
+@lru_cache(maxsize=1024)
+def _arranged(equation: str, shapes: tuple[Shape, ...]) -> tuple[list[tuple[list[str] | None, int, list[int]]], int]:
+    """What brings each operand into the common order of dimensions (its labels if some are repeated, how many
+    dimensions it lacks, a permutation), and how many of these dimensions the output keeps: the first ones.
+    """
+    parsed = _parsed(equation, len(shapes))
+    labels, widest = _labels_of(parsed, shapes)
+    _check_sizes(shapes, labels)
+    output = _spread(parsed.output, widest, widest)
+    everything = dict.fromkeys(label for names in labels for label in names)
+    order = [*output, *(label for label in everything if label not in output)]
+    steps = []
+    for names in labels:
+        once = list(dict.fromkeys(names))
+        missing = [label for label in order if label not in once]
+        have = [*once, *missing]
+        steps.append((names if len(once) < len(names) else None, len(missing), [have.index(label) for label in order]))
+    return steps, len(output)
+
+
 @composite("einsum")
 def einsum(equation: str, tensors: Sequence[Any], path: Sequence[int] | None) -> Any:
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
-    parsed = _parsed(equation, len(tensors))
-    labels, widest = _labels_of(parsed, tensors)
-    _check_sizes(tensors, labels)
-    output = _spread(parsed.output, widest, widest)
-    everything = dict.fromkeys(label for names in labels for label in names)
-    order = [*output, *(label for label in everything if label not in output)]
+    steps, kept = _arranged(equation, tuple([tuple(t.shape) for t in tensors]))
     operands = []
-    for t, names in zip(tensors, labels):
-        t, have = _diagonals(t, names)
-        missing = [label for label in order if label not in have]
-        for _ in missing:
+    for t, (repeated, missing, permutation) in zip(tensors, steps):
+        if repeated is not None:
+            t = _diagonals(t, repeated)
+        for _ in range(missing):
             t = aten.unsqueeze(t, -1)
-        have = [*have, *missing]
-        operands.append(aten.permute(t, [have.index(label) for label in order]))
-    return _contract(operands, len(output), path)
+        operands.append(aten.permute(t, permutation.copy()))
+    return _contract(operands, kept, path)
 
 
 def _contract(operands: list[Any], kept: int, path: Sequence[int] | None) -> Any:
@@ -162,7 +177,10 @@ def _contract(operands: list[Any], kept: int, path: Sequence[int] | None) -> Any
     rank = operands[0].dim()
     if len(operands) == 1:
         return aten.sum(operands[0], list(range(kept, rank))) if kept < rank else operands[0]
-    holders = [sum(t.shape[d] != 1 for t in operands) for d in range(rank)]
+    holders = [0] * rank
+    for t in operands:
+        for d, n in enumerate(tuple(t.shape)):
+            holders[d] += n != 1
     steps = list(path) if path is not None else [0, 1] * (len(operands) - 1)
     for i in range(0, len(steps), 2):
         low, high = sorted(steps[i : i + 2])
@@ -177,8 +195,9 @@ def _contract_pair(a: Any, b: Any, kept: int, holders: list[int]) -> Any:
     both: list[int] = []
     only_a: list[int] = []
     only_b: list[int] = []
-    for d in range(kept, a.dim()):
-        in_a, in_b = a.shape[d] != 1, b.shape[d] != 1
+    sizes_a, sizes_b = tuple(a.shape), tuple(b.shape)
+    for d in range(kept, len(sizes_a)):
+        in_a, in_b = sizes_a[d] != 1, sizes_b[d] != 1
         if in_a and in_b:
             holders[d] -= 1
             if holders[d] == 1:
@@ -194,35 +213,55 @@ def _contract_pair(a: Any, b: Any, kept: int, holders: list[int]) -> Any:
     return sum_product_pair(a, b, both) if both else aten.mul(a, b)
 
 
-def sum_product_pair(left: Any, right: Any, sum_dims: Sequence[int]) -> Any:
-    """`sum(left * right, sum_dims, keepdim=True)` as one batched matrix product."""
-    rank = left.dim()
+class _Pair(NamedTuple):
+    """How a sum of products of two operands becomes one batched matrix product."""
+
+    swapped: bool  # the operands, so that the product comes out in order
+    permutations: tuple[list[int], list[int]]  # of each operand, before it becomes a batch of matrices
+    batches: tuple[Shape, Shape]
+    product: list[int]  # the shape of the product
+    order: list[int]  # and the permutation that brings its dimensions where they were
+
+
+@lru_cache(maxsize=1024)
+def _pair(left: Shape, right: Shape, sums: tuple[int, ...]) -> _Pair:
+    rank = len(left)
     shared, left_only, right_only = [], [], []
     for d in range(rank):
-        if d in sum_dims:
+        if d in sums:
             continue
-        if left.shape[d] != 1 and right.shape[d] != 1:
+        if left[d] != 1 and right[d] != 1:
             shared.append(d)
-        elif left.shape[d] != 1:
+        elif left[d] != 1:
             left_only.append(d)
         else:
             right_only.append(d)
-    sums = list(sum_dims)
-    if left_only and right_only and right_only[-1] < left_only[-1]:  # then the product comes out in order
+    swapped = bool(left_only and right_only and right_only[-1] < left_only[-1])
+    if swapped:
         left, right, left_only, right_only = right, left, right_only, left_only
 
-    def size(t: Any, dims: Sequence[int]) -> int:
-        return prod(t.shape[d] for d in dims)
+    def size(shape: Shape, dims: Sequence[int]) -> int:
+        return prod(shape[d] for d in dims)
 
-    out_shape = [left.shape[d] for d in (*shared, *left_only)] + [1] * len(sums) + [right.shape[d] for d in right_only]
-    a = aten.reshape(
-        aten.permute(left, [*shared, *left_only, *sums, *right_only]),
-        (size(left, shared), size(left, left_only), size(left, sums)),
-    )
-    b = aten.reshape(
-        aten.permute(right, [*shared, *sums, *right_only, *left_only]),
-        (size(left, shared), size(left, sums), size(right, right_only)),
-    )
-    product = aten.view(aten.bmm(a, b), out_shape)
     order = [*shared, *left_only, *sums, *right_only]
-    return aten.permute(product, [order.index(d) for d in range(rank)])
+    return _Pair(
+        swapped,
+        (order, [*shared, *sums, *right_only, *left_only]),
+        (
+            (size(left, shared), size(left, left_only), size(left, sums)),
+            (size(left, shared), size(left, sums), size(right, right_only)),
+        ),
+        [left[d] for d in (*shared, *left_only)] + [1] * len(sums) + [right[d] for d in right_only],
+        [order.index(d) for d in range(rank)],
+    )
+
+
+def sum_product_pair(left: Any, right: Any, sum_dims: Sequence[int]) -> Any:
+    """`sum(left * right, sum_dims, keepdim=True)` as one batched matrix product."""
+    pair = _pair(tuple(left.shape), tuple(right.shape), tuple(sum_dims))
+    if pair.swapped:
+        left, right = right, left
+    first, second = pair.permutations
+    a = aten.reshape(aten.permute(left, first.copy()), pair.batches[0])
+    b = aten.reshape(aten.permute(right, second.copy()), pair.batches[1])
+    return aten.permute(aten.view(aten.bmm(a, b), pair.product.copy()), pair.order.copy())
