@@ -131,7 +131,7 @@ class _Stream:
         too_long = self.contents.too_long(kept)
         if too_long is not None:
             raise too_long
-        piece = self.source.read(max(_PIECE, kept)) if not self.at_end else ""
+        piece = self.source.read(self.contents.next_piece(kept, _PIECE)) if not self.at_end else ""
         if not piece:
             self.at_end = True
             return False

@@ -229,7 +229,7 @@ class _Stream:
         too_long = self.source.too_long(len(kept))
         if too_long is not None:
             raise too_long
-        piece = self.source.read(max(_PIECE, len(kept)))
+        piece = self.source.read(self.source.next_piece(len(kept), _PIECE))
         if not piece and not or_end:
             raise _Declined
         self.data, self.at = kept + piece, 0

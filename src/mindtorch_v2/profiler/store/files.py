@@ -82,6 +82,10 @@ class Contents(io.BufferedIOBase):
 
     read1 = read
 
+    def next_piece(self, kept: int, least: int) -> int:
+        """How much to read where so much of a value has been kept: as much again, but not far beyond the longest."""
+        return max(least, min(kept, self.longest - kept))
+
     def too_long(self, size: int) -> ProfileFileError | None:
         """The error for a value of which so much has been read, if it is too much."""
         if size <= self.longest:

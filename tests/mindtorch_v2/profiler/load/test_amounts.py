@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 
 import pytest
 
 from mindtorch_v2.profiler import ProfileFileError, load
+from mindtorch_v2.profiler.load import native_reader
 from mindtorch_v2.profiler.store import storefile
 
+from .test_hostile_files import _packed as packed
 from .test_hostile_files import rich, sections
 from .traces import PID, write, x
 
@@ -55,3 +58,15 @@ def test_a_table_of_events_outside_of_their_parents(tmp_path):
     assert [finding.check for finding in profile.validate()] == ["nesting"]
     (row,) = [line.split() for line in profile.table().splitlines() if line.lstrip().startswith("aten::mm")]
     assert row[1:3] == ["NaN", "-50.000us"]
+
+
+@pytest.mark.parametrize("reader", ["native", "python"])
+def test_a_value_in_a_compressed_file_is_not_much_longer_than_allowed(tmp_path, monkeypatch, reader):
+    """Less than twice the longest is too long as well: what a text is read as takes up to 25 times its memory."""
+    if reader == "python":
+        monkeypatch.setattr(native_reader, "_native", None)
+    for size, is_refused in ((30 << 20, False), (36 << 20, True)):
+        path = tmp_path / "t.json.gz"
+        path.write_bytes(packed((b'{"traceEvents":[],"x":"', 1), (b"a" * (1 << 20), size >> 20), (b'"}', 1)))
+        with pytest.raises(ProfileFileError, match="a single value") if is_refused else contextlib.nullcontext():
+            assert len(load(path).metadata["x"]) == size
