@@ -112,9 +112,11 @@ _local = threading.local()
 
 
 def _stack() -> list[device]:
-    if not hasattr(_local, "stack"):
+    try:
+        return _local.stack
+    except AttributeError:
         _local.stack = []
-    return _local.stack
+        return _local.stack
 
 
 _default: device = CPU

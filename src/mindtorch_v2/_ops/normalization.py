@@ -44,8 +44,11 @@ def check_channels(channels: int, training: bool, **parameters: Any) -> None:
     """RuntimeError if a batch norm's parameter does not have one element per channel, or a needed one is missing."""
     for name, given in parameters.items():
         if given is not None:
+            shape = given.shape
+            if len(shape) == 1 and shape[0] == channels:
+                continue
             count = 1
-            for n in given.shape:
+            for n in shape:
                 count *= n
             if count != channels:
                 raise RuntimeError(f"{name} should contain {channels} elements not {count}")

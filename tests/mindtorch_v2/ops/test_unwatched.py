@@ -145,3 +145,21 @@ def test_einsum_keeps_what_it_found_out_by_equation_and_shapes() -> None:
         with pytest.raises(RuntimeError, match="does not broadcast"):
             torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(4, 5))
         assert torch.einsum("iij->ij", torch.arange(8).view(2, 2, 2)).tolist() == [[0, 1], [6, 7]]
+
+
+@pytest.mark.parametrize("shape", [(8, 16), (2, 1), (31, 16), (511, 1), (8, 64), (3, 5, 1), (4, 3, 8)], ids=str)
+def test_batch_norm(shape: tuple[int, ...]) -> None:
+    """Without a third dimension a shorter way is taken, with the answers of the general one."""
+    x = torch.randn(shape, dtype=torch.float64)
+    mean, variance = torch.zeros(shape[1], dtype=x.dtype), torch.ones(shape[1], dtype=x.dtype)
+
+    def call() -> Any:
+        return torch.nn.functional.batch_norm(x, mean.clone(), variance.clone(), training=True)
+
+    _same(call)
+    axes = (0, *range(2, x.dim()))
+    values, made = x.numpy(), call().numpy()
+    want = values - values.mean(axes, keepdims=True)
+    want /= np.sqrt(values.var(axes, keepdims=True) + 1e-5)
+    bound = 64 * np.finfo(np.float64).eps * max(1.0, float(np.abs(want).max()))  # a few roundings for each element
+    assert np.abs(made - want).max() <= bound

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ... import _dtype as dt
+from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
+from ..._keys import CPU, DEVICES
 from ..._ops.movement_shapes import is_channels_last
 from ..._ops.normalization import check_channels, check_groups, check_normalized_shape
+from ..._tensor import wrap
 
 Ints = Sequence[int]
 
@@ -53,7 +58,10 @@ def _batch_norm_impl_index(
     """The last two results are workspace and the count of the implementation: there is one."""
     channels = input.shape[1] if input.dim() > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    reserve = aten.empty((0,), dtype=dt.uint8, device=input.device)
+    if _observer.active is None and input._keys & DEVICES == CPU:
+        reserve = wrap(np.empty(0, np.uint8), dt.uint8)
+    else:
+        reserve = aten.empty((0,), dtype=dt.uint8, device=input.device)
     if not input.numel():  # nothing to count: the running statistics stay, the parameters' gradients are zero
         return _copy_of_empty(input, weight, bias), aten.empty_like(input), aten.empty_like(input), reserve, 0
     out, mean, invstd = aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..._native import accelerated
 from .generator_cast import Array, Kind, cast, component, count_of, fma32, fma64, kind_of, of_parts, require_floating
-from .generator_engine import GeneratorEngine, fill_in_pieces, uniforms
+from .generator_engine import CHUNK, GeneratorEngine, fill_in_pieces, uniforms
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -176,11 +176,14 @@ def _blocks(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: f
 def _fill(engine: GeneratorEngine, shape: Any, kind: Kind, mean: float, std: float) -> Array:
     """16 and more normals made in blocks; CHUNK is a multiple of the block."""
 
+    count = count_of(shape)
+    rest = count % _BLOCK
+    if not rest and count <= CHUNK and not isinstance(shape, np.ndarray):
+        return _blocks(engine, count, kind, mean, std).reshape(shape)
+
     def piece(size: int) -> Array:
         return _blocks(engine, size, kind, mean, std)
 
-    count = count_of(shape)
-    rest = count % _BLOCK
     if not rest:
         return fill_in_pieces(shape, kind.store, piece)
     made = shape if isinstance(shape, np.ndarray) else np.empty(shape, dtype=kind.store)
