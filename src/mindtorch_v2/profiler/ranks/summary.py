@@ -109,20 +109,18 @@ def summarize(store: EventStore, path: str = "", problems: list[str] | None = No
     times = rank_time(store, steps, rows, related)
     tree = EventTree(store)
     shift = store.metadata.epoch_offset_ns
-    own_offset = clock.get("epoch_offset_ns")
-    unix = own_offset if isinstance(own_offset, int) else shift
+    unix = _whole(clock, "epoch_offset_ns", shift)
     moved = _shift_times(find_collectives(store, rows, times.exposed_ns), shift - unix)
     first, last = window_of(store)
     found = _RANK_IN_NAME.search(os.path.basename(path))
-    rank = told.get("rank", int(found.group(1)) if found else -1)
     return RankSummary(
         path,
-        int(rank),
-        int(told.get("world_size", 0)),
+        _whole(told, "rank", int(found.group(1)) if found else -1),
+        _whole(told, "world_size", 0),
         store.metadata.host_name,
         str(clock.get("clock", "")),
         unix,
-        tuple(Ping(*map(int, ping)) for ping in clock.get("pings", ())),
+        _pings(clock),
         first + shift - unix,
         last + shift - unix,
         len(store),
@@ -134,6 +132,23 @@ def summarize(store: EventStore, path: str = "", problems: list[str] | None = No
         _operators(tree, related),
         tuple(problems or ()),
     )
+
+
+def _whole(told: dict[str, Any], key: str, otherwise: int) -> int:
+    """A whole number of what a profile says of itself, which may be anything; `otherwise` where it is none."""
+    try:
+        value = int(told.get(key, otherwise))
+    except (TypeError, ValueError, OverflowError):
+        return otherwise
+    return value if abs(value) < 1 << 62 else otherwise
+
+
+def _pings(clock: dict[str, Any]) -> tuple[Ping, ...]:
+    """The readings of clocks; none where they are not such."""
+    try:
+        return tuple(Ping(*map(int, ping)) for ping in clock.get("pings", ()))
+    except (TypeError, ValueError, OverflowError):
+        return ()
 
 
 def _step_columns(steps: Steps, shift: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
