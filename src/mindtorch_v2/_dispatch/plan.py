@@ -210,7 +210,7 @@ class _Maker:
         self.op, self.params, self.rule = op, op.schema.params, op.rule
         self.tensors = [(i, p) for i, p in enumerate(self.params) if p.is_tensor]
         self.numbers = [i for i, p in self.tensors if p.name in op.numbers]
-        self.function = COMPOSITES.get(op.name) or (_inplace_function(op) if op.name not in KERNELS else None)
+        self.function = COMPOSITES.get(op.name) or (inplace_function(op) if op.name not in KERNELS else None)
         self.kernel = self._array_kernel()
 
     def plan(self) -> CallPlan:
@@ -358,7 +358,7 @@ class _Maker:
         return Saved(name, SavedKind.ARGUMENT, positions[name], users, self.params[positions[name]].is_tensor)
 
 
-def _inplace_function(op: Op) -> Callable[..., Any] | None:
+def inplace_function(op: Op) -> Callable[..., Any] | None:
     """The in-place form of a composite: what the composite makes is copied."""
     if op.inplace_of is None or op.inplace_of.name not in COMPOSITES:
         return None

@@ -10,7 +10,8 @@ import numpy as np
 from ..._dispatch.casting import caster, unwrapper
 from ..._dispatch.checks import check_broadcast, check_result_type, check_writable, explain
 from ..._dispatch.memory_order import joins_layouts, settle
-from ..._dispatch.registry import CHECKS, COMPOSITES, INPLACE, KERNELS, UFUNCS
+from ..._dispatch.plan import inplace_function
+from ..._dispatch.registry import CHECKS, INPLACE, KERNELS, UFUNCS
 from ..._dispatch.resolve import device_boxers
 from ..._dispatch.return_types import return_type
 from ..._dispatch.views import box_view
@@ -87,8 +88,8 @@ def _box_inplace_twin(op: Op) -> Boxed:
     """The in-place form of a functional op: a kernel that writes if there is one, else compute and copy."""
     assert op.inplace_of is not None
     source = op.inplace_of
-    if source.name in COMPOSITES:
-        return _composite_inplace(source)
+    if (composite := inplace_function(op)) is not None:
+        return composite
     kernel = KERNELS[source.name]
     writer = INPLACE.get(source.name)
     ufunc = UFUNCS.get(source.name)
@@ -131,15 +132,6 @@ def _copy_result(target: Tensor, result: np.ndarray) -> None:
             f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}"
         )
     copyto(target._array, result, casting="unsafe")
-
-
-def _composite_inplace(source: Op) -> Boxed:
-    composite = COMPOSITES[source.name]
-
-    def boxed(target: Tensor, *rest: Any) -> Any:
-        return target.copy_(composite(target, *rest))
-
-    return boxed
 
 
 device_boxers[CPU] = box
