@@ -308,14 +308,14 @@ def run(n, kept=None):
 def resident():
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * resource.getpagesize()
-run(150)
+run(100)
 grown = []
 for _ in range(4):
     before = resident()
-    run(200)
+    run(100)
     grown.append((resident() - before) // 1024)
 before, kept = resident(), []
-run(200, kept)
+run(100, kept)
 print((resident() - before) // 1024, *grown)
 """
 

@@ -17,7 +17,11 @@ from ...interrupts import assert_nothing_is_left, interrupted, lines_hit
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-def test_wherever_an_interrupt_comes_it_is_off_afterwards(tmp_path):
+_PARTS = 8  # every eighth line each, so that no part takes long
+
+
+@pytest.mark.parametrize("part", range(_PARTS))
+def test_wherever_an_interrupt_comes_it_is_off_afterwards(part, tmp_path):
     x = torch.ones(2)
     hook = sys.excepthook
 
@@ -26,10 +30,10 @@ def test_wherever_an_interrupt_comes_it_is_off_afterwards(tmp_path):
             x + x
 
     block()
-    moment = 0
+    moment = part
     while interrupted(moment, block):
         assert flight.current() is None, lines_hit[-1:]
         assert_nothing_is_left()
         assert (optimizers.on_step, sys.excepthook) == ([], hook), lines_hit[-1:]
-        moment += 1
+        moment += _PARTS
     assert moment > 500
